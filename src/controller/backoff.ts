@@ -1,6 +1,6 @@
 /**
- * Exponential backoff with jitter: 0.8 s doubling, each delay extended at random by up to its length, so that many
- * clients of a restarted server do not return at the same time. No delay exceeds 30 s: the last ones are 15 s to 30 s
+ * Exponential backoff with jitter: 0.8 s, doubling. Each delay is extended at random by up to its own length, so that
+ * the clients of a restarted server do not all return at once. No delay exceeds 30 s; the last ones take 15 s to 30 s
  * (client-go: 30 s to 60 s). The delays start again after a success, and 2 min after the last failure.
  */
 import type { Clock } from './clock.ts';
@@ -43,8 +43,8 @@ export class Backoff {
 }
 
 /**
- * Milliseconds before the retry after the nth conflict: 0 after the first, as most other writers write once (on a node, the kubelet's
- * heartbeat), then random, up to 4 ms, 8 ms and so on, at most 200 ms, so that two writers do not stay in step.
+ * Milliseconds before the retry after the nth conflict: 0 after the first, as most other writers write once (on a node,
+ * the kubelet's heartbeat). Then random, so that two writers do not stay in step: up to 4 ms, 8 ms, …, at most 200 ms.
  * @param random in [0, 1)
  */
 export function conflictDelay(attempt: number, random = Math.random()): number {

@@ -9,7 +9,7 @@ export interface Clock extends NowClock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** The maximum of setTimeout (24.8 days); with more it calls back immediately. */
+/** The maximum of setTimeout (24.8 days). setTimeout calls back immediately if the delay is longer. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A delay of more than 24.8 days ends after 24.8 days. */
@@ -21,7 +21,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms` or when the signal is aborted; check the signal to distinguish them. */
+/** Resolves after `ms` or when the signal is aborted. Check the signal to tell the two apart. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve();

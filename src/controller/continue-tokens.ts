@@ -1,9 +1,9 @@
-/** The continue tokens of one list: one that expires restarts the list once, and with one that repeats it would not end. */
+/** The continue tokens of one list. An expired token restarts the list, but only once. */
 export class ContinueTokens {
   readonly #used = new Set<string>();
   #hasRestarted = false;
 
-  /** Whether this response restarts the list: the first 410 to a request with a token. Then no token counts as used. */
+  /** Whether this response restarts the list: the first 410 to a request with a token. Forgets the used tokens. */
   restart(status: number): boolean {
     if (status !== 410 || this.#used.size === 0 || this.#hasRestarted) return false;
     this.#hasRestarted = true;
@@ -20,7 +20,7 @@ export class ContinueTokens {
     return this.#used.has(token);
   }
 
-  /** To be called before restart() gets the response for this token. */
+  /** Call this before restart() handles the response for this token. */
   use(token: string): void {
     this.#used.add(token);
   }

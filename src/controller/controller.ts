@@ -1,11 +1,12 @@
 /**
  * Workers that take keys from a queue and reconcile them.
  *
- * Guaranteed: a key is never processed by two workers at the same time. A failed key is retried with growing delays
- * (work-queue.ts), or after the time that its reconcile returned, until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
+ * Guaranteed: a key is never processed by two workers at the same time. A failed key is retried until it succeeds, with
+ * growing delays (work-queue.ts) or after the time that its reconcile returned. A reconcile that throws counts as
+ * failed. stop() waits for in-flight reconciles.
  *
- * Not guaranteed: that a reconcile ends (abort() aborts its signal, which it must observe), or that there is one
- * reconcile for every change: reconciling is level-based.
+ * Not guaranteed: that a reconcile ends (abort() aborts its signal, which it must observe), or one reconcile for each
+ * change: reconciling is level-based.
  */
 import type { Clock } from './clock.ts';
 import { type Log, messageOf } from './log.ts';
@@ -15,7 +16,7 @@ export type ReconcileResult =
   | { kind: 'done' }
   /** Succeeded; reconcile again after `ms`. */
   | { kind: 'requeueAfter'; ms: number }
-  /** Another writer was faster: reconcile again at once, and with the rate limiter's delay if that happens time after time. */
+  /** Another writer was faster: reconcile again at once; with the rate limiter's delay if this repeats. */
   | { kind: 'requeue' }
   /** Retry with the rate limiter's delay, or after `ms`. */
   | { kind: 'error'; error: unknown; ms?: number };
@@ -34,7 +35,7 @@ interface ControllerOptions<K extends string> {
   queue: WorkQueue<K>;
   /** At least 1. */
   workers: number;
-  /** The signal is aborted when in-flight reconciles must end. */
+  /** The signal is aborted when the reconcile must end. */
   reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
   clock: Clock;
   log: Log;

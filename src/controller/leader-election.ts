@@ -8,13 +8,13 @@
  *   process that was suspended notices before its next write. No other process becomes leader before 15 s.
  * - Every write of the lease is guarded by its resourceVersion: only one of several candidates succeeds.
  * - After a leader dies, a candidate tries when the lease expires: at most 18 s and one request later.
- * - A renewal that hangs is abandoned after 5 s and tried again before the lease is lost.
+ * - A renewal that hangs is abandoned after 5 s and retried before the lease is lost.
  * - stop() releases the lease: the next candidate becomes leader within 3 s.
  *
  * Not guaranteed, as with client-go: a single leader after someone deletes the lease. A candidate that never observed
- * the lease acquires it; the leader notices at its next renewal.
- * Not guaranteed: fencing. A write that was in flight when the process was suspended may arrive after another process
- * becomes leader. A caller that checks isLeader() immediately before each write has 5 s for the write to arrive.
+ * the lease acquires it; the leader notices at its next renewal. Not guaranteed: fencing. A write that was in flight
+ * when the process was suspended may arrive after another process becomes leader. A caller that checks isLeader()
+ * immediately before each write leaves the write 5 s to arrive.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, sleep } from './clock.ts';
@@ -68,12 +68,12 @@ export interface ElectorOptions {
   /** In [0, 1). */
   random: () => number;
   log: Log;
-  /** For the metric: false at the start and at the end, true while it is leader. */
+  /** For the metric: false at the start and at the end, true while this process is leader. */
   onLeaderChange?: (isLeader: boolean) => void;
 }
 
 export interface LeadershipCallbacks {
-  /** Called once, when this process becomes leader. The signal is aborted when it is not leader any more. */
+  /** Called once, when this process becomes leader. The signal is aborted when it is no longer leader. */
   onStarted(signal: AbortSignal): void;
 }
 
@@ -83,7 +83,7 @@ export class LeaderElector {
   #running: Promise<'lost' | 'stopped'> | undefined;
   /** The lease as last observed, and the clock time when this state was first observed. */
   #observed: { lease: Lease; at: number } | undefined;
-  /** Whether the log says that this process waits. */
+  /** Whether the log already says that this process waits. */
   #waits = false;
   /** When the last successful renewal was sent, as clock time and time of day; undefined when not leading. */
   #renewed: { at: number; date: number } | undefined;
@@ -104,7 +104,7 @@ export class LeaderElector {
     return this.#running;
   }
 
-  /** Ends run(). `release` gives up the lease for the next candidate: only when nothing writes any more. */
+  /** Ends run(). `release` releases the lease for the next candidate: set it only when nothing writes any more. */
   async stop({ release }: { release: boolean }): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -149,13 +149,13 @@ export class LeaderElector {
   }
 
   async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
-    // The leader's lease has most likely not changed: this saves the get request.
+    // Usually the leader's lease has not changed: this saves the get request.
     if (this.isLeader() && this.#observed !== undefined && (await this.#write(signal, this.#observed.lease)))
       return true;
     const lease = await this.#options.port.get();
     if (signal.aborted) return false;
     if (lease !== undefined) this.#observe(lease);
-    // The holder of a deleted lease may not have noticed yet, so its lease duration is waited for anyway.
+    // The holder of a deleted lease may not have noticed yet, so wait for its lease duration anyway.
     const holder = (lease ?? this.#observed?.lease)?.record.holder ?? '';
     if (holder !== '' && holder !== this.#options.identity && this.#untilExpiry() > 0) {
       if (this.#renewed === undefined) this.#logWait(holder);
@@ -171,7 +171,7 @@ export class LeaderElector {
     this.#waits = true;
   }
 
-  /** Creates or updates the lease with this process as holder. A late response does not make it leader. */
+  /** Creates or updates the lease with this process as holder. A late response does not make this process leader. */
   async #write(signal: AbortSignal, current: Lease | undefined): Promise<boolean> {
     const { clock, wall, identity, port } = this.#options;
     const [at, date] = [clock.now(), wall()];
@@ -212,7 +212,7 @@ export class LeaderElector {
     return (await port.update(record, lease.resourceVersion)).kind;
   }
 
-  /** Only changes of the record count; a change of the metadata is no renewal. */
+  /** Only changes of the record count as renewals, not changes of the metadata. */
   #observe(lease: Lease): void {
     const before = this.#observed;
     const isChanged = !isDeepStrictEqual(before?.lease.record, lease.record);

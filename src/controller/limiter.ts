@@ -3,7 +3,7 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface SlotLimiter {
   <T>(work: () => Promise<T>): Promise<T>;
-  /** Called by a function that it runs: gives its slot to others while `work` runs, and waits for one after that. */
+  /** For a function that this limiter runs: releases its slot while `work` runs, then waits for a slot again. */
   aside: Limiter;
 }
 

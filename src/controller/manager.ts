@@ -1,15 +1,15 @@
 /**
  * Starts the parts of a controller process in order and stops them in reverse order.
  *
- * Start: caches until they have synced; then, with an elector, leader election; then controllers.
- * First stop(): in-flight reconciles end, events are flushed for at most 5 s, the lease is released; after 30 s in all
- * it continues as a second stop(). Second stop(), or a lost lease: in-flight reconciles are aborted and not waited for.
+ * Start: caches until they have synced; then, with an elector, leader election; then controllers. First stop():
+ * in-flight reconciles end, events are flushed for at most 5 s, and the lease is released. After 30 s in total, this
+ * becomes a second stop(). Second stop(), or a lost lease: in-flight reconciles are aborted and not waited for.
  * restored(): in-flight reconciles must not write any more and are waited for, so that the caller can start again in
  * this process.
  *
- * The lease is released only when no reconcile is in flight: not after a second stop(), after 30 s or after restored().
- * It expires then.
- * Not guaranteed: that code that ignores its signal has ended when run() has. Exit the process then.
+ * The lease is released only when no reconcile is in flight. After a second stop(), after 30 s and after restored(),
+ * the lease expires instead. Not guaranteed: that code that ignores its signal has ended when run() has. Exit the
+ * process then.
  */
 import { type Clock, sleep } from './clock.ts';
 import type { LeadershipCallbacks } from './leader-election.ts';
@@ -35,7 +35,7 @@ export interface ManagerOptions {
 export type ManagerEnd =
   /** Everything ended in order. */
   | 'stopped'
-  /** By a second stop() or after 30 s; something may still be running. */
+  /** By a second stop() or after 30 s; some code may still be running. */
   | 'aborted'
   /** The lease was lost. */
   | 'lost'
@@ -54,7 +54,7 @@ export class Manager {
     this.#options = options;
   }
 
-  /** Whether the caches have synced and stop() was not called. A process that waits for the lease is ready too. */
+  /** Whether the caches have synced and stop() was not called. A process that waits for the lease is ready as well. */
   get isReady(): boolean {
     return this.#state === 'ready' && !this.#isRestored;
   }

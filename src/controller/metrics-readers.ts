@@ -1,6 +1,6 @@
 /**
- * Who may read the metrics, as controller-runtime's filter of its metrics server decides: the server names the user of
- * the bearer token (TokenReview), and says whether that user may get the path (SubjectAccessReview).
+ * Decides who may read the metrics, as the filter of controller-runtime's metrics server does: a TokenReview returns
+ * the user of the bearer token, and a SubjectAccessReview whether that user may get the path.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from './clock.ts';
@@ -8,7 +8,7 @@ import { createLimiter } from './limiter.ts';
 import { type Log, messageOf } from './log.ts';
 import { Lru } from './lru.ts';
 
-/** As TokenReview names it. */
+/** The user as in the status of a TokenReview. */
 export interface ReviewedUser {
   username: string;
   uid?: string;
@@ -17,13 +17,13 @@ export interface ReviewedUser {
 }
 
 export interface ReviewPort {
-  /** The user of a bearer token; undefined when the server does not take it. */
+  /** The user of a bearer token; undefined if the server rejects the token. */
   userOf(token: string): Promise<ReviewedUser | undefined>;
-  /** Whether the user may do this with a path that is no resource, as `get /metrics`. */
+  /** Whether the user may use the verb on a non-resource path, such as `get /metrics`. */
   mayAccess(user: ReviewedUser, verb: string, path: string): Promise<boolean>;
 }
 
-/** The answer to who may not read. */
+/** The response to a reader without permission. */
 export interface ReaderRefusal {
   status: 401 | 403 | 500;
   body: string;
@@ -36,15 +36,15 @@ interface ReaderDecision {
 
 interface CachedDecision {
   refusal: Promise<ReaderRefusal | undefined>;
-  /** By the clock. */
+  /** Clock time. */
   ends: number;
 }
 
-/** For how long a decision counts: a token or a role that is taken away ends within this time. */
+/** How long a decision is cached: a token or role that was removed stops working within this time. */
 const ALLOWED_MS = 60_000;
 const REFUSED_MS = 10_000;
 const MAX_DECISIONS = 1_000;
-/** Every client of the port can send unknown tokens: their reviews must not delay the reconciler. */
+/** Every client that reaches the port can send unknown tokens: their reviews must not delay the reconciler. */
 const CONCURRENT_REVIEWS = 4;
 
 const NO_TOKEN: ReaderRefusal = { status: 401, body: 'Unauthorized\n' };
@@ -55,7 +55,7 @@ export class MetricsReaders {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #limit = createLimiter(CONCURRENT_REVIEWS);
-  /** By a hash: the tokens themselves are not kept. */
+  /** By hash: the tokens themselves are not stored. */
   readonly #decisions = new Lru<string, CachedDecision>(MAX_DECISIONS);
   #lastProblem = '';
 
@@ -65,7 +65,7 @@ export class MetricsReaders {
     this.#log = log;
   }
 
-  /** Undefined when the reader is allowed. Never rejects. @param authorization the header of the request */
+  /** Undefined if the reader is allowed. Never rejects. @param authorization the request's Authorization header */
   async refusal(verb: string, path: string, authorization: string | undefined): Promise<ReaderRefusal | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return NO_TOKEN;
@@ -89,7 +89,7 @@ export class MetricsReaders {
       return { refusal, countsMs: refusal === undefined ? ALLOWED_MS : REFUSED_MS };
     } catch (error) {
       const problem = messageOf(error);
-      // Every scrape would repeat it.
+      // Log once: otherwise every scrape would repeat the message.
       if (problem !== this.#lastProblem) this.#log('error', `${path}: cannot authorize any reader: ${problem}`);
       this.#lastProblem = problem;
       return { refusal: NO_ANSWER, countsMs: 0 };

@@ -67,7 +67,7 @@ export class Registry {
     };
   }
 
-  /** A metric whose series are computed at each read, so that those of gone objects end. @param read with all labels */
+  /** A metric with series computed at each read, so that those of deleted objects end. @param read sets all labels */
   collect({ name, type, help, labels }: MetricInfo, read: () => Iterable<readonly [Labels, number]>): void {
     const samples = () => Array.from(read(), ([values, value]) => `${name}${labelText(values)} ${value}`);
     this.#add(name, { type, help, labels, samples });

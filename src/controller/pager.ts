@@ -2,11 +2,12 @@
  * Lists a whole resource, never from a state older than the request.
  *
  * It uses WatchList (KEP-3157) where the server supports it: the server streams the objects from its cache, and neither
- * side has the whole list. A server without WatchList answers 400 or 422; then pages are read from now on. A server
- * that ends the stream early, as it does with slow watchers under load, would do so again; then pages are read once.
+ * side has the whole list. A server without WatchList answers 400 or 422; all later lists are then read in pages. A
+ * server under load ends the streams of slow watchers early, and would do so again; only this list is then read in
+ * pages.
  *
- * Every attempt ends: after 30 s without an object or page, and after 5 min in all.
- * Memory: what the transform keeps of each object, and one page.
+ * Every attempt ends: after 30 s without an object or page, and after 5 min in total. Memory: what the transform keeps
+ * of each object, and one page.
  */
 
 import type { Clock } from './clock.ts';

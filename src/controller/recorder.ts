@@ -1,9 +1,9 @@
 /**
  * Records events in the background.
  *
- * Guaranteed: event() neither waits nor throws. Events are aggregated (EventCorrelator), written in order, and
- * retried after 429, 5xx and broken connections: 12 attempts with growing delays; client-go gives up at the first 429
- * or 500. A series whose count grows while it waits is written once. flush() waits for the rest.
+ * Guaranteed: event() neither waits nor throws. Events are aggregated (EventCorrelator), written in order, and retried
+ * after 429, 5xx and broken connections: 12 attempts with growing delays; client-go gives up at the first 429 or 500. A
+ * series whose count grows while it waits is written once. flush() waits for the remaining ones.
  *
  * Not guaranteed: that every event is written. At most 1,000 series wait and further ones are dropped; events that the
  * server rejects are dropped. Each drop is logged.
@@ -16,9 +16,9 @@ import { Lru } from './lru.ts';
 const MAX_WAITING = 1_000;
 const MAX_ATTEMPTS = 12;
 
-/** A series as it is written; with count 1 it is a single event. */
+/** A series as it is written. A series with count 1 is a single event. */
 export interface RecordedEvent extends EventInput {
-  /** Identifies the Event object: unique, and the same in a retry. */
+  /** Identifies the Event object: unique, and unchanged in a retry. */
   id: string;
   first: Date;
   last: Date;
@@ -27,7 +27,7 @@ export interface RecordedEvent extends EventInput {
 
 export type SinkResult =
   | { kind: 'written' }
-  /** Of patch: the Event does not exist (any more). */
+  /** Result of patch only: the Event does not exist (any more). */
   | { kind: 'missing' }
   /** The server will always reject it. */
   | { kind: 'refused'; message: string }
@@ -61,9 +61,9 @@ export class Recorder {
   readonly #stop = new AbortController();
   /** Series to write, oldest first. A series waits at most once. */
   readonly #waiting = new Set<EventSeries>();
-  /** The Event object of each attempted series, and whether it is known to exist. */
+  /** The Event object of each series with a write attempt, and whether it is known to exist. */
   readonly #targets = new WeakMap<EventSeries, { id: string; exists: boolean }>();
-  /** Resolves when nothing waits; undefined then. */
+  /** Resolves when nothing waits; then becomes undefined. */
   #sending: Promise<void> | undefined;
 
   constructor(options: RecorderOptions) {
@@ -98,7 +98,7 @@ export class Recorder {
     this.#sending ??= this.#send();
   }
 
-  /** Waits until everything is written, at most `ms`. Returns false when events are left. */
+  /** Waits until everything is written, at most `ms`. Returns false if some events are not written. */
   async flush(ms: number): Promise<boolean> {
     if (this.#sending === undefined) return true;
     const done = new AbortController();
@@ -145,7 +145,7 @@ export class Recorder {
   async #attempt(series: EventSeries): Promise<SinkResult> {
     const { first, last, count } = series;
     const target = this.#targets.get(series) ?? { id: this.#options.newId(), exists: false };
-    // Kept when the response is lost, so that the retry is for the same object.
+    // Kept if the response is lost, so that the retry writes the same object.
     this.#targets.set(series, target);
     const event = { ...series.event, id: target.id, first, last, count };
     const result = await this.#call(target.exists ? 'patch' : 'create', event);
@@ -205,7 +205,7 @@ interface SimilarEvents {
   lastAt: number;
 }
 
-/** Events that one object may still have. */
+/** How many more events one object may have. */
 interface ObjectBucket {
   tokens: number;
   /** Clock time. */
@@ -230,7 +230,7 @@ export class EventCorrelator {
     this.#wall = wall;
   }
 
-  /** The series that counts the event; undefined when the event is dropped. */
+  /** The series that counts the event; undefined if the event is dropped. */
   observe(event: EventInput): EventSeries | undefined {
     const { regarding, type, reason, action, note } = event;
     const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];

@@ -8,8 +8,8 @@
  *   API server are dropped.
  * - After a watch that broke or received nothing, the server's newest resourceVersion is read before the next watch. If
  *   it went back, because etcd was restored from a backup, onRestored is called and everything is listed again. The
- *   same happens when a list has an object that contradicts what was seen (restore-detector.ts). If the server was unavailable for
- *   that read, everything is listed again: it may have been restored and caught up meanwhile.
+ *   same happens if a list has an object that contradicts an earlier state (restore-detector.ts). If the server was
+ *   unavailable for that read, everything is listed again: it may have been restored and caught up meanwhile.
  * - 410 Gone, as a response or in the stream, costs one list; objects deleted meanwhile are reported as deleted.
  * - 429 and 503 with Retry-After are retried after that time, at least a second, without a list.
  * - relist() compares the store with the server, and so detects a restore that no watch could report.
@@ -40,7 +40,7 @@ export interface ReflectorOptions<T> {
   /** The resource, for the log. */
   name: string;
   source: Source;
-  /** Keeps the fields of an object that are used. An object for which it throws is logged and skipped. */
+  /** Keeps the used fields of an object. An object for which this throws is logged and skipped. */
   transform: (raw: object) => T;
   /** Written only by this reflector. */
   store: Store<T>;
@@ -48,7 +48,7 @@ export interface ReflectorOptions<T> {
   /** In [0, 1). */
   random: () => number;
   log: Log;
-  /** Called when a restore of etcd is detected: everything read so far may never have happened. */
+  /** Called when a restore of etcd is detected: all earlier reads may be of states that no longer exist. */
   onRestored?: () => void;
 }
 
@@ -105,8 +105,8 @@ export class Reflector<T> {
   }
 
   /**
-   * False from a broken connection until the server has shown that it was not restored. A write in
-   * between could be based on objects that a restore has undone.
+   * False from a broken connection until the server has shown that it was not restored. A write in between could be
+   * based on objects that a restore has undone.
    */
   get isConfirmed(): boolean {
     return this.#restores.isConfirmed;
@@ -118,7 +118,7 @@ export class Reflector<T> {
     this.#endWatch();
   }
 
-  /** As relist(); until the list arrives, it is unknown whether the server was restored. */
+  /** As relist(). Until the list arrives, the server may have been restored. */
   doubt(): void {
     this.#isDoubted = true;
     this.relist();
@@ -168,7 +168,7 @@ export class Reflector<T> {
     try {
       const outcome = await this.#listInto(signal);
       this.#needsList ||= outcome.kind !== 'fine';
-      // A list that was already running when doubt() was called proves nothing.
+      // A list that started before doubt() was called proves nothing.
       if (wasDoubted && !this.#needsList) this.#isDoubted = false;
       return outcome;
     } catch (error) {
@@ -191,7 +191,7 @@ export class Reflector<T> {
 
   async #confirm(signal: AbortSignal): Promise<StepOutcome> {
     const newest = await this.#restores.confirm(signal);
-    // It was unavailable, so it may have been restored and have caught up with the version that was seen.
+    // The server was unavailable: it may have been restored and have caught up with the last known version.
     if (newest.kind === 'broken' || newest.kind === 'restored') this.#needsList = true;
     return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
@@ -255,7 +255,7 @@ function describe(failure: Failure): string {
   return failure.kind === 'refused' ? `the server answered ${failure.status}: ${failure.message}` : failure.message;
 }
 
-// One watch request of a reflector: how long it may take, and what its end means.
+// One watch request of a reflector: its time limits, and how its end is handled.
 
 const MIN_WATCH_S = 28;
 const WATCH_SPREAD_S = 7;
@@ -281,7 +281,7 @@ interface WatchHandlers {
   onLine: (json: unknown) => StepOutcome | undefined;
 }
 
-/** The server is asked to end the watch after 28 to 34 s; one that lasts 5 s longer is dead. */
+/** The server is asked to end the watch after 28 to 34 s. A watch that lasts 5 s longer counts as dead. */
 function watchOnce(
   { source, clock, random, log }: WatchOnceOptions,
   resourceVersion: string | undefined,

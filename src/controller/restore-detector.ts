@@ -2,11 +2,11 @@
  * Tracks the newest resourceVersion of a resource, and detects that etcd was restored from a backup: then
  * resourceVersions and objects go back, and a watch from a lost resourceVersion receives nothing.
  *
- * Only consistent reads (resourceVersion unset) are used as evidence. They return etcd's newest state; an API server
+ * Only consistent reads (resourceVersion unset) are used as evidence. They return etcd's newest state. An API server
  * that is cut off from etcd and serves its stale cache fails them, so it is not mistaken for a restored one.
  *
- * Versions of lists and events are compared only here: no object in the store is newer than the newest version that was
- * seen, and nothing older enters the store unless etcd was restored.
+ * Versions of lists and events are compared only here: no object in the store is newer than the newest known version,
+ * and nothing older enters the store unless etcd was restored.
  */
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
@@ -17,7 +17,7 @@ import type { Item, Store, StoreEvent } from './store.ts';
 import { withTimeLimit } from './time-limit.ts';
 
 const LIMIT_MS = 30_000;
-/** Items of a list of which only the resourceVersion is used. */
+/** Items of a list that is read only for its resourceVersion. */
 export const VERSION_LIMIT = 1;
 
 interface RestoreDetectorOptions<T> {
@@ -31,7 +31,7 @@ interface RestoreDetectorOptions<T> {
 
 export class RestoreDetector<T> {
   readonly #options: RestoreDetectorOptions<T>;
-  /** The newest version that was seen. Kept after a 410, to detect a stale server. */
+  /** The newest known version. Kept after a 410, to detect a stale server. */
   #version: string | undefined;
   #needsConfirm = false;
   #isConfirmed = true;
@@ -54,18 +54,18 @@ export class RestoreDetector<T> {
     return this.#isConfirmed;
   }
 
-  /** To be called before a watch: a restored server would look like one without changes. */
+  /** Call it before a watch that a restored server would answer with silence, as one without changes does. */
   requireConfirm(): void {
     this.#needsConfirm = true;
   }
 
-  /** Call it when a watch or list failed. @param isBroken no complete response: perhaps another server */
+  /** Call it when a watch or list failed. @param isBroken the response was not complete: the server may have changed */
   fails(isBroken: boolean): void {
     this.#needsConfirm = true;
     if (isBroken) this.#isConfirmed = false;
   }
 
-  /** Whether the version is new. Only a stale server sends older ones. */
+  /** Whether the version is new. Only a stale server sends older versions. */
   advance(version: string): boolean {
     const order = this.#version === undefined ? 1 : (compareVersions(version, this.#version) ?? 1);
     if (order < 0) {
@@ -122,7 +122,7 @@ export class RestoreDetector<T> {
     return { kind: 'accepted', events };
   }
 
-  /** The first object that contradicts what was seen: of that age, in an unknown state, it came from a restore. */
+  /** The first object whose state is as old as the newest known version, but unknown: it came from a restore. */
   #contradiction(items: Iterable<Item<T>>): Item<T> | undefined {
     if (this.#version === undefined) return undefined;
     for (const item of items) {

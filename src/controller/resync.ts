@@ -1,4 +1,4 @@
-/** Triggers a resync: a comparison of everything with the server, whatever the watches reported. */
+/** Triggers a resync: everything is compared with the server, independently of the watches. */
 import type { Clock } from './clock.ts';
 
 const TICK_MS = 1_000;
@@ -15,7 +15,7 @@ interface ResyncOptions {
 
 interface ResyncCalls {
   onInterval: () => void;
-  /** Called as soon as the process continues after a suspension: etcd may have been restored. Starts the interval. */
+  /** Called as soon as the process continues after a suspension: etcd may have been restored. Restarts the interval. */
   onPause: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Outcomes are return values. The reflector has time limits of its own: a source may never end. */
+/** Outcomes are return values. The reflector has its own time limits: a source may never end. */
 export interface Source {
   /** One page of the state at the time of the first page (resourceVersion unset: never from a stale cache). */
   list(options: ListOptions): Promise<Page | Failure>;
@@ -6,7 +6,7 @@ export interface Source {
   watch(options: WatchRequestOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
 }
 
-/** A resource to cache, and what is kept of each object. */
+/** A resource to cache, and the transform that keeps the used fields of each object. */
 export interface WatchedResource<T> {
   source: Source;
   transform: (raw: object) => T;
@@ -36,7 +36,7 @@ export interface Page {
   kind: 'page';
   /** Objects as received. */
   items: readonly unknown[];
-  /** The list's; the same on every page. */
+  /** The resourceVersion of the list, the same on every page. */
   resourceVersion: string;
   /** Undefined on the last page. */
   continue: string | undefined;

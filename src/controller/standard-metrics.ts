@@ -3,7 +3,7 @@ import type { ControllerMetrics } from './controller.ts';
 import type { Registry } from './metrics.ts';
 import type { QueueMetrics } from './work-queue.ts';
 
-/** In seconds; fewer buckets than controller-runtime and client-go have. */
+/** In seconds; fewer buckets than in controller-runtime and client-go. */
 const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
@@ -21,7 +21,7 @@ export interface StandardMetrics {
   leader(lease: string, isLeader: boolean): void;
   /** A cache detected that etcd was restored from a backup. */
   restored(): void;
-  /** @param code HTTP status, or `<error>` when there was no response */
+  /** @param code HTTP status, or `<error>` if there was no response */
   request(code: string, method: string, host: string): void;
 }
 

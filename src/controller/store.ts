@@ -1,12 +1,12 @@
 /**
  * The objects of one resource as last seen, by key and by named indices.
- * - The events of one object are in the order of its changes. `deleted` comes between two objects with the same name
+ * - The events of one object come in the order of its changes. `deleted` comes between two objects with the same name
  *   (new UID).
- * - Events follow the change: in a listener, the store has the new state.
+ * - Events follow the change: when a listener is called, the store has the new state.
  *
  * Not guaranteed: an order between objects, every intermediate state, or that the server still has this state. The
- * store compares no resourceVersions: the reflector drops older states (restore-detector.ts). Objects are shared, not copied: do
- * not modify them.
+ * store compares no resourceVersions: the reflector drops older states (restore-detector.ts). Objects are shared, not
+ * copied: do not modify them.
  */
 
 export interface Item<T> {
@@ -19,9 +19,9 @@ export interface Item<T> {
 
 /** The last known state of a deleted object. */
 type Tombstone<T> =
-  /** The state in which it was deleted. */
+  /** The state at the deletion. */
   | { kind: 'final'; item: Item<T> }
-  /** The deletion was missed; this is the last state that was seen, perhaps not the last it had. */
+  /** The deletion was missed; this is the last state that was seen, perhaps not the object's last state. */
   | { kind: 'unknown'; item: Item<T> };
 
 export type StoreEvent<T> =
@@ -63,7 +63,7 @@ export class Store<T> {
     return [...keys].flatMap(key => this.#items.get(key) ?? []);
   }
 
-  /** The object exists. No event when its state is unchanged. */
+  /** Adds or updates the object. No event if its state is unchanged. */
   set(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);
     if (old === undefined) {
@@ -79,7 +79,7 @@ export class Store<T> {
     ];
   }
 
-  /** The object was deleted in this state. No event when it is not in the store, or has another UID there. */
+  /** Removes an object, deleted in this state. No event if the store does not have it, or has another UID. */
   delete(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);
     if (old === undefined || old.uid !== item.uid) return [];

@@ -2,15 +2,15 @@
 import type { Clock } from './clock.ts';
 
 export interface TimeLimitedCall<T> {
-  /** Aborted as soon as the outcome is known; with a TimeoutError when the time limit passed. */
+  /** Aborted as soon as the outcome is known; with a TimeoutError if the time limit passed. */
   readonly signal: AbortSignal;
-  /** Ends the attempt with this result; the result of the work itself is then ignored. */
+  /** Ends the call with this result and ignores the result of `work`. */
   end(result: T): void;
   /** Sets the time limit to `ms` from now. */
   extend(ms: number): void;
 }
 
-/** The first of: `work`, end(), `late` after `ms`, `stopped` by the signal. Rejects if `work` does so first. */
+/** The first of: `work`, end(), `late` after `ms`, `stopped` by the signal. Rejects if `work` rejects first. */
 export function withTimeLimit<T>(
   clock: Clock,
   ms: number,

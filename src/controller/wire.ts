@@ -38,7 +38,7 @@ export function readLine(line: unknown): WatchLine {
   }
 }
 
-/** An invalid object does not prevent reading the others. `transform` keeps the fields that are used. */
+/** An invalid object does not prevent reading the others. `transform` keeps the used fields. */
 export function readItem<T>(raw: unknown, transform: (raw: object) => T): ReadItem<T> {
   if (typeof raw !== 'object' || raw === null) return { kind: 'unusable', why: 'not an object' };
   const { name, namespace, uid, resourceVersion } = fields(fields(raw).metadata);

@@ -1,8 +1,8 @@
 /**
  * A queue of keys with client-go's semantics (util/workqueue):
- * - a key is queued at most once, however often it is added; keys are in the order in which they were added;
+ * - a key is queued at most once, however often it is added; keys come in the order in which they were added;
  * - a key is never processed by two workers: if it is added meanwhile, it is queued again after done();
- * - a delayed key (addAfter, addRateLimited) waits once too, for the earliest of its times.
+ * - a delayed key (addAfter, addRateLimited) waits once as well, for the earliest of its times.
  *
  * Not guaranteed: that keys survive the process, or an order among keys that become due at the same time.
  */
@@ -15,9 +15,9 @@ export interface QueueMetrics {
   depth(keys: number): void;
   added(): void;
   retried(): void;
-  /** From the first add to the worker. */
+  /** Seconds from the first add until a worker takes the key. */
   waited(seconds: number): void;
-  /** From the worker to done(). */
+  /** Seconds from when a worker takes the key until done(). */
   worked(seconds: number): void;
   /** Called once; `seconds` returns how long each worker has been processing its key. */
   running(seconds: () => number[]): void;
@@ -25,7 +25,7 @@ export interface QueueMetrics {
 
 interface QueueOptions<K extends string> {
   clock: Clock;
-  /** For addRateLimited; default: that of client-go. */
+  /** For addRateLimited. Default: client-go's rate limiter. */
   limiter?: RateLimiter<K>;
   metrics?: QueueMetrics;
 }
@@ -36,7 +36,7 @@ export class WorkQueue<K extends string = string> {
   readonly #limiter: RateLimiter<K>;
   /** Keys in order. Each is in #dirty and not in #processing. */
   readonly #queue: K[] = [];
-  /** Keys to process, with the time of their first add. Those that are also in #processing are queued after done(). */
+  /** Keys to process, with the time of their first add. A key that is also in #processing is queued after done(). */
   readonly #dirty = new Map<K, number>();
   /** Keys that are being processed, with their start times. */
   readonly #processing = new Map<K, number>();
@@ -86,7 +86,7 @@ export class WorkQueue<K extends string = string> {
     this.addAfter(key, this.#limiter.when(key));
   }
 
-  /** As addRateLimited(), but at once where the key has not failed since the last forget(). */
+  /** As addRateLimited(), but at once if the key has not failed since the last forget(). */
   addAgain(key: K): void {
     const isFirst = this.retries(key) === 0;
     this.#metrics?.retried();
@@ -130,7 +130,7 @@ export class WorkQueue<K extends string = string> {
     });
   }
 
-  /** Ignores further keys. Queued keys are still returned, delayed ones are not. */
+  /** Ignores further keys. Queued keys are still returned, delayed keys are not. */
   shutDown(): void {
     this.#shuttingDown = true;
     this.#cancelTimer?.();
@@ -185,7 +185,7 @@ interface DelayedKey<K> {
   at: number;
 }
 
-/** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
+/** Keys with a due time, earliest first. Each key has one entry, with its earliest time, as in client-go. */
 export class DelayHeap<K extends string> {
   /** A binary heap by `at`. An entry is outdated when its time differs from the key's time in #times. */
   readonly #heap: DelayedKey<K>[] = [];
@@ -244,7 +244,7 @@ export class DelayHeap<K extends string> {
     return top;
   }
 
-  /** Infinity beyond the end. */
+  /** Infinity beyond the end of the heap. */
   #at(index: number): number {
     return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY;
   }
@@ -259,8 +259,8 @@ export class DelayHeap<K extends string> {
 
 // The delay of a failed key, with client-go's numbers (util/workqueue). It is the maximum of:
 // - the key's own delay: 5 ms, doubling with each failure, up to 1000 s;
-// - a token bucket for all keys: a burst of 100 failures, then 10 a second. So a cause that fails every key (no
-// permission, a server that answers 500) costs 10 attempts a second in the long run, however many keys there are.
+// - a token bucket for all keys: a burst of 100 failures, then 10 a second. If every key fails (no permission, a server
+//   that answers 500), this limits attempts to 10 a second, whatever the number of keys.
 //
 // Without jitter, because keys fail at different times. Keys that did not fail are not limited.
 
@@ -304,12 +304,12 @@ export class ExponentialDelay<K extends string> implements RateLimiter<K> {
   }
 }
 
-/** A token bucket for all keys. Each failure takes a token; without one it waits for the next, in order. */
+/** A token bucket for all keys. Each failure takes a token, or waits in order for the next one. */
 export class TokenBucket<K extends string> implements RateLimiter<K> {
   readonly #clock: Clock;
   readonly #perSecond: number;
   readonly #burst: number;
-  /** Negative: the number of failures that wait for a token. */
+  /** If negative: the number of failures that wait for a token. */
   #tokens: number;
   /** Clock time of the last change of #tokens. */
   #filledAt: number;
@@ -335,7 +335,7 @@ export class TokenBucket<K extends string> implements RateLimiter<K> {
     return 0;
   }
 
-  /** Tokens are not returned. */
+  /** Tokens are not returned to the bucket. */
   forget(): void {}
 }
 

@@ -38,25 +38,25 @@ import { type RequestLog, userAgent } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
 
 export interface ConnectionOptions extends AccessOptions {
-  /** Limit of one request in milliseconds; 0: none. Default 30,000. */
+  /** Limit of one request in milliseconds; 0 means none. Default: 30,000. */
   requestTimeoutMs?: number;
-  /** Requests in flight, not counting leases and watches. Default 32. */
+  /** Maximum number of requests in flight, without leases and watches. Default: 32. */
   concurrency?: number;
-  /** Limit of every login but the first, in milliseconds. Default: none. */
+  /** Limit of every login except the first, in milliseconds. Default: none. */
   loginLimitMs?: number;
-  /** Called with every line and its level, 0 for warnings; decides what is printed. */
+  /** Called with every line and its level (0: warnings). Decides which lines to print. */
   log: RequestLog;
-  /** Called for every response, and for every request that got none. */
+  /** Called for every response, and for every request that got no response. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Called right before each write except those of leases; the write fails when it returns false. */
+  /** Called right before each write, except of leases; the write fails if this returns false. */
   mayWrite?: () => boolean;
-  /** The server validates each write and stores none. */
+  /** The server only validates each write. */
   dryRun?: boolean;
-  /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
+  /** Called after the first request was sent: work done here costs no time, as the server takes longer. */
   meanwhile?: () => void;
-  /** Annotations of nodes that are read beside those of pools: pools of files set them. */
+  /** Annotations of nodes to read in addition to those of pools in the cluster: pools in files set them. */
   annotations?: readonly string[];
-  /** More keys of states that pass: see transient-states.ts. */
+  /** More keys of transient states: see transient-states.ts. */
   transientKeys?: readonly string[];
   /** The terminal for interactive logins. Default: none. */
   terminal?: Terminal;
@@ -71,17 +71,17 @@ export interface Connection {
   crd: CrdPort;
   manifests: ManifestsPort;
   pods: PodsPort;
-  /** The name and labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
+  /** The name and labels of each node; reads only metadata. @param labelSelector default: every node */
   nodeLabels(labelSelector?: string): Promise<LabelledNode[]>;
-  /** All nodes, and what `adopt` may take over of the annotations of each. */
+  /** All nodes, and the annotations of each that `adopt` may take over. */
   annotatedNodes(): Promise<AnnotatedNodes>;
   /** A node exactly as the server sent it. */
   nodeObject(name: string): Promise<RawNode | undefined>;
-  /** A node with who set its fields, and when. Undefined if there is none. */
+  /** A node with the managers and times of its fields. Undefined if it does not exist. */
   datedNode(name: string): Promise<DatedNode | undefined>;
-  /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
+  /** Usage of nodes from metrics.k8s.io. Never rejects if there are no metrics. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<NodeUsage>;
-  /** The same of all pods. */
+  /** The same for all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   scheduling(): Promise<SchedulingPort>;
   impact(): Promise<ImpactPort>;
@@ -95,13 +95,13 @@ export interface Connection {
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   serverFacts(): Promise<ServerFacts>;
-  /** Of the kubeconfig; undefined with --cluster alone, and inside of a cluster. */
+  /** Context of the kubeconfig; undefined with --cluster alone, and in a pod. */
   contextName: string | undefined;
-  /** Of the kubeconfig: what people call the cluster. */
+  /** Name of the cluster in the kubeconfig. */
   clusterName: string;
-  /** The same connection with dryRun: its writes are validated and not stored. */
+  /** The same connection with dryRun: the server only validates its writes. */
   dryRun(): Connection;
-  /** Ends the sockets, so that the process can end. */
+  /** Closes the sockets, so that the process can end. */
   close(): void;
 }
 
@@ -172,7 +172,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   return clientsOf(new Api(transport, now, options.dryRun));
 }
 
-/** `alice@laptop`, for the Events of what a person or a script runs. */
+/** `alice@laptop`, for Events of commands that a person or script runs. */
 function userAndHost({ USER, LOGNAME, USERNAME }: AccessOptions['env']): string {
   const user = USER || LOGNAME || USERNAME;
   return user ? `${user}@${hostname()}` : hostname();

@@ -1,13 +1,13 @@
-/** Looks up a command as Go's exec.LookPath, which kubectl uses for plugins. */
+/** Looks up a command like Go's exec.LookPath, which kubectl uses for plugins. */
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 type Env = Record<string, string | undefined>;
 
-/** As Go, a command that PATH finds in the current folder is not run: anybody may have put it there. */
+/** As Go, does not run a command that PATH finds in the current folder: anybody may have put it there. */
 export type CommandLookup = { path: string } | { missing: true } | { inCurrentFolder: string };
 
-/** Only a command without a separator is looked up in PATH. @param env of this process: as Go, not the plugin's own */
+/** Looks up a command without a separator in PATH. @param env of this process: as Go, not the plugin's */
 export function lookPath(command: string, env: Env, platform = process.platform): CommandLookup {
   const windows = platform === 'win32';
   const endings = windows ? endingsOf(command, env) : [''];
@@ -41,7 +41,7 @@ function isProgram(file: string, windows: boolean): boolean {
   }
 }
 
-/** Extensions to try; none for a name that has one already. */
+/** Extensions to try; none if the name already has one. */
 function endingsOf(command: string, env: Env): string[] {
   const endings = (env.PATHEXT || '.COM;.EXE;.BAT;.CMD').toLowerCase().split(';').filter(Boolean);
   return endings.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : endings;

@@ -1,4 +1,4 @@
-/** Bun says ECONNREFUSED also where there is no route (oven-sh/bun#37093, #39579): the route is looked up. */
+/** Bun reports ECONNREFUSED even if there is no route (oven-sh/bun#37093, #39579), so the route is looked up. */
 
 interface ConnectError extends NodeJS.ErrnoException {
   address?: string;
@@ -9,7 +9,7 @@ interface BunGlobal {
   udpSocket(options: { connect: { hostname: string; port: number } }): Promise<{ close(): void }>;
 }
 
-/** Routes of the kinds `prohibit` and `blackhole`; of other calls than connect() they mean something else. */
+/** Codes of connect() for routes of the kinds `prohibit` and `blackhole`; other calls use them for other errors. */
 const REFUSED_ROUTE = new Set(['EACCES', 'EINVAL']);
 const NO_ROUTE = new Set([
   'ENETUNREACH',
@@ -21,7 +21,7 @@ const NO_ROUTE = new Set([
   'ETIMEDOUT',
 ]);
 
-/** What is said where isNoRoute(). */
+/** The message if isNoRoute() is true. */
 export const NO_ROUTE_TEXT = 'no route to the host, or no answer';
 export const NO_ROUTE_NEXT = 'check your network or VPN';
 
@@ -31,13 +31,13 @@ export function isNoRoute(error: unknown): boolean {
   return NO_ROUTE.has(code) || (syscall === 'connect' && REFUSED_ROUTE.has(code));
 }
 
-/** The error of a connection with the code that the system has for it. */
+/** Replaces the error code of a connection by that of the operating system. */
 export async function withRoute(error: unknown): Promise<unknown> {
   const { code, address: hostname, port } = (error ?? {}) as ConnectError;
   const { Bun } = globalThis as { Bun?: BunGlobal };
   if (Bun === undefined || code !== 'ECONNREFUSED' || !hostname || port === undefined) return error;
   try {
-    // Connecting a UDP socket looks up the route, and sends nothing.
+    // Connecting a UDP socket looks up the route without sending a packet.
     (await Bun.udpSocket({ connect: { hostname, port } })).close();
     return error;
   } catch (cause) {

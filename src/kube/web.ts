@@ -1,4 +1,4 @@
-/** Requests to servers that are not the API server: the issuer of a login, and what `-f URL` names. */
+/** Requests to servers other than the API server: the issuer of a login, and the URL of `-f URL`. */
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -9,14 +9,14 @@ import { isNoRoute, NO_ROUTE_NEXT, NO_ROUTE_TEXT, withRoute } from './route.ts';
 
 export interface WebRequest {
   headers?: Record<string, string>;
-  /** POSTs it. */
+  /** If set, the request is a POST. */
   body?: string | undefined;
-  /** Default: those that the machine knows. */
+  /** Default: the authorities that the machine trusts. */
   ca?: Buffer | string | undefined;
-  /** For the proxy. */
+  /** Configures the proxy. */
   env: Record<string, string | undefined>;
   signal: AbortSignal;
-  /** Reading stops after so many bytes of a body, and one chunk. */
+  /** Reading stops after this number of bytes plus at most one chunk. */
   maxBytes: number;
 }
 
@@ -26,13 +26,10 @@ export interface WebAnswer {
   body: Buffer;
 }
 
-/**
- * Does not follow redirects, and decompresses nothing. Throws a NodepoolError that does not name the URL, or, aborted, any
- * error.
- */
+/** Does not follow redirects or decompress. Throws a NodepoolError without the URL, or any error if aborted. */
 export async function askWeb(url: URL, { ca, env, maxBytes, ...init }: WebRequest): Promise<WebAnswer> {
   const proxy = proxyFromEnvironment(url, env);
-  // Also with NODE_TLS_REJECT_UNAUTHORIZED=0.
+  // Verifies certificates even with NODE_TLS_REJECT_UNAUTHORIZED=0.
   const agent = newAgent(url, proxy, { ca: ca ?? publicAuthorities(), rejectUnauthorized: true });
   try {
     const response = await send(url, agent, init);

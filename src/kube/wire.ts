@@ -1,4 +1,4 @@
-/** client-node's types with Date replaced by string. Types alone: importing the generated classes costs 400 ms. */
+/** client-node's types with Date replaced by string. Only types: importing the generated classes costs 400 ms. */
 export type Wire<T> = T extends Date
   ? string
   : T extends (infer Item)[]
@@ -13,5 +13,5 @@ export const MAX_OBJECT_LENGTH = 16 * 1024 * 1024;
 export const MAX_ANSWER_LENGTH = 64 * 1024 * 1024;
 /** Limit of the body of an error response: a Status has a few hundred bytes. */
 export const MAX_REFUSAL_LENGTH = 1024 * 1024;
-/** Limit of the chunks of one body: chunks of one byte would take a hundred times its memory. */
+/** Maximum number of chunks of one body: chunks of one byte would take a hundred times its memory. */
 export const MAX_PIECES = 65_536;

@@ -1,7 +1,7 @@
 interface NodepoolErrorOptions extends ErrorOptions {
-  /** Problems that the message announces, one a line. */
+  /** The problems, one per line, that follow the message. */
   items?: readonly string[];
-  /** As in NodepoolError, where each is described. */
+  /** These three: see the fields of NodepoolError. */
   isGeneral?: boolean;
   isTransient?: boolean;
   isPermanent?: boolean;
@@ -19,9 +19,9 @@ export class NodepoolError extends Error {
   readonly kind: 'usage' | 'input' | 'cluster' | 'interrupted';
   /** What the user can do next, as one imperative sentence without a trailing full stop. */
   readonly next: string | undefined;
-  /** One entry each. A newline within an entry is escaped when printed, or a value could forge a line of output. */
+  /** One entry per line. A newline within an entry is escaped when printed, or a value could forge a line of output. */
   readonly lines: readonly string[];
-  /** Not specific to the object, such as no connection or no credentials: the next request will likely fail too. */
+  /** Not specific to the object, such as no connection or no credentials: the next request will likely fail as well. */
   readonly isGeneral: boolean;
   /** Can pass without intervention: the server is unavailable, restarting or overloaded. */
   readonly isTransient: boolean;
@@ -48,21 +48,21 @@ export class NodepoolError extends Error {
   }
 }
 
-/** A name that no object can have. The command line may have a type before it, as `node/web-1`. */
+/** A name that no object can have. The command line may have a type before it, such as `node/web-1`. */
 export class InvalidNameError extends NodepoolError {}
 
-/** A person answered a question with no. The command ends without an `error:`: that is no error. */
+/** A person answered a question with no. That is not an error: the command ends without `error:`. */
 export class DeclinedError extends NodepoolError {
   constructor(message = 'nothing was changed', next?: string) {
     super('input', message, next);
   }
 }
 
-/** The user lacks the permission for this request; others may succeed. */
+/** The user lacks the permission for this request; other requests may succeed. */
 export class ForbiddenError extends NodepoolError {
-  /** The permissions, as `verb list on nodes`. */
+  /** The missing permissions, such as `verb list on nodes`. */
   readonly missing: readonly string[];
-  /** What helps without them, as the end of the next step. */
+  /** An alternative without the permission, as the end of the next step. */
   readonly otherwise: string | undefined;
 
   constructor(
@@ -81,7 +81,7 @@ export class ForbiddenError extends NodepoolError {
   }
 }
 
-/** For catch() of a read that may fail: the value says that nothing is known. A bug is thrown. */
+/** For catch() of a read that may fail: returns `value`, which means unknown. Rethrows bugs. */
 export function ifRefused<T>(value: T): (error: unknown) => T {
   return error => {
     if (!(error instanceof NodepoolError)) throw error;
@@ -89,16 +89,16 @@ export function ifRefused<T>(value: T): (error: unknown) => T {
   };
 }
 
-/** A warning to the user; a text alone has no next step. */
+/** A warning to the user. A plain string has no next step. */
 export type Warning = string | { message: string; next: string | undefined };
 
-/** In one text, for a log, JSON and as a key. Nothing takes it apart: the message may contain "; next: " of others. */
+/** As one text, for a log, JSON and as a key. It cannot be split again: the message may contain "; next: ". */
 export function warningText(warning: Warning): string {
   if (typeof warning === 'string') return warning;
   return warning.next === undefined ? warning.message : `${warning.message}; next: ${warning.next}`;
 }
 
-/** @param about precedes the message: the name of the pool */
+/** @param about precedes the message, such as the name of the pool */
 export function warningAbout(about: string, warning: Warning): Warning {
   if (typeof warning === 'string') return `${about}: ${warning}`;
   return { ...warning, message: `${about}: ${warning.message}` };

@@ -5,7 +5,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined for text that is no JSON. */
+/** Undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -14,12 +14,12 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** An own property: a label key or a name that a user typed may be `constructor`. */
+/** An own property: a label key or a user's input may be `constructor`. */
 export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets an own property: a plain assignment to `__proto__` would change the prototype, or do nothing. */
+/** Sets an own property: plain assignment to `__proto__` would change the prototype, or do nothing. */
 export function setOwn<T>(object: Record<string, T>, key: string, value: T): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -37,10 +37,10 @@ export function defined<T extends object>(values: T): Definite<T> & Optional<T> 
 
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-/** A sign, and at most 19 digits beside leading zeros: what is longer is out of range, and would be slow to read. */
+/** A sign, and at most 19 digits without leading zeros: longer numbers are out of range, and slow to parse. */
 const DECIMAL = /^([+-]?)0*(\d{1,19})$/;
 
-/** As Go's strconv.ParseInt(text, 10, 64); undefined where that is an error. */
+/** As Go's strconv.ParseInt(text, 10, 64); undefined for its errors. */
 export function parseInt64(text: string): bigint | undefined {
   const [, sign, digits = ''] = DECIMAL.exec(text) ?? [];
   if (sign === undefined) return undefined;
@@ -48,7 +48,7 @@ export function parseInt64(text: string): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-/** The RFC 7386 merge patch from `before` to `after`; undefined when they are equal. Arrays are replaced as a whole. */
+/** The RFC 7386 merge patch from `before` to `after`; undefined if they are equal. Arrays are replaced as a whole. */
 export function mergePatch(before: unknown, after: unknown): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   const [from, to] = [asObject(before), asObject(after)];
@@ -103,7 +103,6 @@ function asObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
-/** Appends to the list of the key. */
 export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);

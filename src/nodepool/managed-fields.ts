@@ -1,8 +1,8 @@
 /**
- * The managers of an object's fields, by its metadata.managedFields: what the server says of who set what.
+ * The field managers of an object, by its metadata.managedFields: which client set which field.
  *
  * Not guaranteed: a history. The server keeps one entry for each manager, with the time of its last write to any of its
- * fields; a field that is removed leaves no entry. A manager's name is what the client says that it is.
+ * fields; a removed field leaves no entry. A client chooses the name of its manager itself.
  */
 import { isObject, ownValue } from './json.ts';
 import type { FieldSetter } from './plan/change.ts';
@@ -11,9 +11,9 @@ import type { Node } from './types.ts';
 export const FIELD_MANAGER = 'kubectl-nodepool';
 
 export interface ManagedFields extends FieldSetter {
-  /** `status`, for one that was written there. */
+  /** `status` if the manager wrote the status subresource. */
   subresource?: string;
-  /** fieldsV1, as it came. */
+  /** fieldsV1, unchanged. */
   fields: unknown;
 }
 
@@ -34,12 +34,12 @@ export function readManagedFields(managedFields: unknown): ManagedFields[] {
   });
 }
 
-/** What the manager has of a field, as `['metadata', 'labels', 'tier']`; undefined: it does not manage it. */
+/** What the manager owns of a field, as `['metadata', 'labels', 'tier']`; undefined if it does not manage the field. */
 export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, `f:${name}`) : undefined), fields);
 }
 
-/** The entry of that second, or, of several, the only one that has its spec. Undefined where it is not known. */
+/** The entry of that second; if there are several, the only one with the spec. Undefined if not unique. */
 export function creatorOf(
   entries: readonly ManagedFields[],
   creationTimestamp: string | undefined,
@@ -49,12 +49,11 @@ export function creatorOf(
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 
-/** The manager, other than this program, that wrote last of those that manage the field. */
+/** The manager of the field with the latest write, except this program. */
 export function setterOf(managedFields: unknown, path: readonly string[]): FieldSetter | undefined {
   return lastSetter(readManagedFields(managedFields), path);
 }
 
-/** As setterOf(). */
 export function lastSetter(entries: readonly ManagedFields[], path: readonly string[]): FieldSetter | undefined {
   const owners = entries.filter(entry => entry.manager !== FIELD_MANAGER && managedAt(entry, path) !== undefined);
   const times = owners.map(({ time = '' }) => Date.parse(time) || 0);
@@ -64,7 +63,7 @@ export function lastSetter(entries: readonly ManagedFields[], path: readonly str
   return { manager, operation, ...(time === undefined ? {} : { time }) };
 }
 
-/** A node with fields that a reconcile does not need. */
+/** A node with additional fields that a reconcile does not need. */
 export interface DatedNode {
   node: Node;
   managedFields: readonly ManagedFields[];

@@ -25,7 +25,7 @@ export function firstFew(names: readonly string[], most: number, separator = ', 
   return names.slice(0, most).join(separator) + andMore(names.length - most, last);
 }
 
-/** `and 3 more`, between what precedes and follows it; nothing for 0 and less. */
+/** `and 3 more`, between `before` and `after`; empty for 0 and less. */
 export function andMore(count: number, before = '', after = ''): string {
   return count > 0 ? `${before}and ${count} more${after}` : '';
 }
@@ -47,20 +47,20 @@ export function ellipsize(text: string, limit: number): string {
   return fits ? text : `${cutBytes(text, limit - new TextEncoder().encode('…').length)}…`;
 }
 
-/** Length of an object name; the time grows with the square of it. */
+/** Maximum length, that of an object name; the time is quadratic. */
 const MAX_LENGTH = 253;
 
-/** The known word that an unknown one probably means: one that it is a prefix of, or a similar one. */
+/** The known word that an unknown one probably means: one that starts with it, or a similar one. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   // A single letter is similar to every short word.
   if (word.length < 2 || word.length > MAX_LENGTH) return undefined;
   const lower = word.toLowerCase();
-  // Of several, the shortest: `--node` means --nodes, not --node-selector.
+  // If several match, the shortest: `--node` means --nodes, not --node-selector.
   const [begun] = known
     .filter(candidate => candidate.toLowerCase().startsWith(lower))
     .sort((a, b) => a.length - b.length);
   if (begun !== undefined) return begun;
-  // A third of the letters may differ: one typing error in short words, two or three in long ones.
+  // A third of the letters may differ: one typo in short words, two or three in long ones.
   const most = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of known) {
@@ -93,19 +93,19 @@ export function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** Text of a file, as kubectl reads it: UTF-16 where it begins with that mark (PowerShell's `>` writes it), else UTF-8. */
+/** Decodes a file as kubectl does: UTF-16 with a byte order mark (`>` of PowerShell writes it), else UTF-8. */
 export function decodeText(bytes: Uint8Array): string {
   const mark = (bytes[0] ?? 0) * 256 + (bytes[1] ?? 0);
   const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8';
   return new TextDecoder(encoding).decode(bytes);
 }
 
-/** One word of a POSIX shell, whatever its characters. */
+/** Quotes a word for a POSIX shell; any characters are allowed. */
 export function singleQuoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** By code units, as Array.sort() without a function. */
+/** By UTF-16 code units, as Array.sort() without a function. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

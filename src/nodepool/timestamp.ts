@@ -1,7 +1,7 @@
-/** RFC 3339 has years of four digits. A year of room, as times are added to. */
+/** RFC 3339 has years of four digits. One year of margin, because durations are added to times. */
 const [FIRST, LAST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-01-01T00:00:00Z')];
 
-/** In milliseconds; NaN for a text that is no time, and for a time that cannot be written back: a kubelet may send any. */
+/** In milliseconds; NaN for a text that is not a time, or that timestamp() cannot write: a kubelet may send any. */
 export function parseTime(text: string | undefined): number {
   return writableTime(Date.parse(text ?? ''));
 }

@@ -1,4 +1,4 @@
-/** The objects of the domain, reduced to the fields that are used. Field names follow the Kubernetes API. */
+/** The objects of the domain, reduced to the used fields. Field names follow the Kubernetes API. */
 
 import type { Requirement } from './membership/label-query.ts';
 import type { FieldError } from './spec/field-error.ts';
@@ -6,41 +6,41 @@ import type { FieldError } from './spec/field-error.ts';
 export const GROUP = 'nodes.lailin.xyz';
 export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
-/** The finalizer of the earlier operator; pools that it made are released too. */
+/** The finalizer of the earlier operator; pools that it created are released as well. */
 export const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
 /** The controller's name in events, metrics and the log. */
 export const CONTROLLER = 'nodepool-controller';
 /** The lease of `reconcile --watch --leader-elect`, and its default namespace. */
 export const LEASE = 'kubectl-nodepool';
 export const LEASE_NAMESPACE = 'kube-system';
-/** Where `install --controller` puts the controller. */
+/** The namespace of `install --controller`. */
 export const CONTROLLER_NAMESPACE = 'nodepool-system';
-/** The annotation on a node with what its pool applied there (see record.ts). */
+/** The annotation on a node with what its pool applied to it (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
 /**
- * The birth record: an annotation on a node with what manifests/born-in-pool.yaml gave it when it registered. It has the form of a
- * record, and counts as one until the first write of the node replaces it. Without a pool it says that the node waits (see
- * birth-record.ts).
+ * The birth record: an annotation on a node with what manifests/born-in-pool.yaml set at its registration. It has the
+ * form of a record, and counts as one until the first write of the node replaces it. Without a pool, it means that the
+ * node waits (see birth-record.ts).
  */
 export const BORN_ANNOTATION = 'nodes.lailin.xyz/born';
 
-/** The annotation on a node that somebody has taken out of service, with who, why and until when (see maintenance.ts). */
+/** The annotation on a node under maintenance: who, why and until when (see maintenance.ts). */
 export const MAINTENANCE_ANNOTATION = 'nodes.lailin.xyz/maintenance';
 
-/** The label of members of a pool with matchExpressions, with its name: a RuntimeClass can only select by labels. */
+/** The label on members of a pool with matchExpressions: the pool's name, as RuntimeClasses select only by labels. */
 export const POOL_LABEL = 'nodes.lailin.xyz/pool';
 
-/** The annotation on a pool with the time until which a rollout accepts nodes that are NotReady (see rollout-step.ts). */
+/** The annotation on a pool: until this time, a rollout accepts nodes that are NotReady (see rollout-step.ts). */
 export const RESUMED_ANNOTATION = 'nodes.lailin.xyz/resumed';
 
-/** The annotation on a pool with what others set on its RuntimeClass, while that is replaced (see runtime-class.ts). */
+/** The annotation on a pool with what others set on its RuntimeClass, during a replacement (runtime-class.ts). */
 export const REPLACED_ANNOTATION = 'nodes.lailin.xyz/replaced-runtime-class';
 
 /** The annotation on a pool of the earlier operator with the state of its takeover (see pool-metadata.ts). */
 export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
 
-/** Of a pool: more keys of temporary labels and taints of other software, separated by commas. See transient-states.ts. */
+/** The annotation on a pool with more keys of temporary states, comma-separated (see transient-states.ts). */
 export const TRANSIENT_KEYS_ANNOTATION = 'nodes.lailin.xyz/transient-keys';
 
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
@@ -53,17 +53,17 @@ export interface Taint {
   timeAdded?: string;
 }
 
-/** Given once, to a young node that joins the pool. */
+/** Set once, on a young node that joins the pool. */
 export interface StartupTaint extends Omit<Taint, 'timeAdded'> {
-  /** The pool lifts the taint when the node has this condition with the status True. */
+  /** The pool removes the taint when the node has this condition with status True. */
   until?: { nodeCondition: string };
-  /** Given again when the node boots. */
+  /** Set again when the node boots. */
   again?: 'Boot';
 }
 
 export interface ObjectMeta {
   name: string;
-  /** In input alone: pools are cluster-scoped. */
+  /** Only in input: pools are cluster-scoped. */
   namespace?: string;
   uid?: string;
   resourceVersion?: string;
@@ -90,34 +90,34 @@ export interface NodePoolSpec {
   taints?: Taint[];
   handler?: string;
   nodeSelector?: Record<string, string>;
-  /** ANDed with nodeSelector, by the rules of node affinity. */
+  /** ANDed with nodeSelector, with the operators of node affinity. */
   matchExpressions?: Requirement[];
   unmanaged?: 'Keep' | 'Remove';
   annotations?: Record<string, string>;
-  /** Taints that nodes get when they join, until a condition lifts them (startup-taints.ts). */
+  /** Taints that nodes get when they join, until a condition removes them (startup-taints.ts). */
   startupTaints?: StartupTaint[];
   /** Nothing is written to the nodes of the pool. */
   paused?: boolean;
-  /** How a changed spec reaches the members; without it, all at once. */
+  /** How a changed spec reaches the members. Without it, all are changed at once. */
   rollout?: RolloutStrategy;
-  /** `Drain`: the pods that a taint with NoExecute would evict are evicted by the Eviction API first (see no-execute.ts). */
+  /** `Drain`: pods that a NoExecute taint would evict are first evicted by the Eviction API (see no-execute.ts). */
   noExecute?: 'Immediate' | 'Drain';
 }
 
-/** A count is a number of members or a percentage of them, as `5%`. */
+/** A count is a number of members or a percentage of them, such as `5%`. */
 export interface RolloutStrategy {
-  /** Members that are changed and not settled, at most. Default: no limit. */
+  /** Maximum number of members that are changed and not settled. Default: no limit. */
   maxConcurrent?: number | string;
-  /** Members that are changed first; the others wait until they have settled. Default: none. */
+  /** Number of members to change first; the others wait until these have settled. Default: none. */
   canary?: number | string;
-  /** A changed member has settled when it is Ready for so long. */
+  /** A changed member has settled after it was Ready for this time. */
   settleSeconds?: number;
   /** Default: true. */
   stopOnNotReady?: boolean;
 }
 
 export interface Condition {
-  /** Only Conflict, Applied and Ready are always there; Progressing on pools that are paused or have spec.rollout. */
+  /** Always present: Conflict, Applied and Ready; Progressing if the pool is paused or has spec.rollout. */
   type:
     | 'Ready'
     | 'Applied'
@@ -139,7 +139,7 @@ export interface Condition {
 /** Quantity by resource name, as in the API. */
 export type ResourceList = Record<string, string>;
 
-/** A spec whose rollout a node has stopped that turned NotReady (see rollout.ts). */
+/** A spec whose rollout was stopped by a node that turned NotReady (see rollout.ts). */
 export interface StoppedRollout {
   /** rolloutHash() of the spec. */
   rollout: string;
@@ -153,7 +153,7 @@ export interface NodePoolStatus {
   status: number;
   nodeCount: number;
   readyNodeCount?: number;
-  /** Members that carry the labels and taints of the pool; unset while the spec is invalid. */
+  /** Members with the labels and taints of the pool; unset while the spec is invalid. */
   updatedNodeCount?: number;
   unschedulableNodeCount?: number;
   /** Pods on the members that have not terminated. Only with --pod-counts. */
@@ -170,7 +170,7 @@ export interface NodePool {
   metadata: ObjectMeta;
   spec: NodePoolSpec;
   status?: NodePoolStatus;
-  /** Spec fields of the wrong type, which were left out when the pool was read (see coerce.ts). Never sent. */
+  /** Spec fields of the wrong type, left out when the pool was read (see coerce.ts). Never sent. */
   unreadable?: FieldError[];
   /** Spec fields that the installed CRD drops (see spec/schema.ts). Never sent. */
   dropped?: string[];
@@ -182,26 +182,26 @@ export interface Node {
   uid: string;
   resourceVersion: string;
   creationTimestamp: string;
-  /** Its owner has deleted it, and a finalizer keeps it. */
+  /** The node was deleted, and a finalizer keeps it. */
   deletionTimestamp?: string;
   labels: Record<string, string>;
   taints: Taint[];
-  /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION if that names a pool. */
+  /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION if it names a pool. */
   record?: string;
-  /** Where the node has BORN_ANNOTATION: whether `record` is its value. If not, the next write of the record removes it. */
+  /** With BORN_ANNOTATION: whether `record` is its value. If not, the next write of the record removes it. */
   birthRecord?: 'record' | 'unused';
   /** The raw value of MAINTENANCE_ANNOTATION, cut to MAX_MAINTENANCE_LENGTH. */
   maintenance?: string;
-  /** Those that pools set (see annotations.ts); absent when there are none. */
+  /** Annotations that pools set (see annotations.ts); absent if there are none. */
   annotations?: Record<string, string>;
-  /** Annotation keys that were kept when the node was read; of others it is not known whether the node has them. */
+  /** Annotation keys that were kept when the node was read; for other keys, it is unknown if the node has them. */
   keptAnnotations?: ReadonlySet<string>;
   ready: boolean;
-  /** Types of the other conditions with the status True, sorted; shared by nodes. Absent when there are none. */
+  /** Types of other conditions with status True, sorted; shared by nodes. Absent if there are none. */
   conditions?: readonly string[];
-  /** When `ready` changed last, in seconds since 1970. */
+  /** Last change of `ready`, in seconds since 1970. */
   readySince?: number;
-  /** What tells one boot of the node from another, of status.nodeInfo.bootID: see compactBoot(). */
+  /** Identifies the boot of the node, from status.nodeInfo.bootID: see compactBoot(). */
   boot?: string;
   unschedulable: boolean;
   /** Limited as in node-resources.ts. */
@@ -213,11 +213,11 @@ export interface Node {
 export interface OmittedResources {
   /** Number of resources without a qualified name. */
   unqualified: number;
-  /** One of these names, truncated; empty when there is none. */
+  /** One of these names, truncated; empty if there is none. */
   example: string;
   /** Number of resources whose quantity exceeds the limits. */
   oversized: number;
-  /** One of these with its quantity, truncated; empty when there is none. */
+  /** One of these with its quantity, truncated; empty if there is none. */
   oversizedExample: string;
   /** Number of resources beyond MAX_RESOURCES. */
   excess: number;

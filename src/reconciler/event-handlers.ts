@@ -1,9 +1,9 @@
 /**
- * Event handlers of the caches: apply each event to the cluster state, and enqueue the pools that it concerns.
+ * Event handlers of the caches: apply each event to the cluster state, and enqueue the affected pools.
  *
- * - A change of a node enqueues the pools that it concerned before, and those that it concerns now.
+ * - A change of a node enqueues the pools that it affected before, and those that it affects now.
  * - A change of a field that no pool reads (a heartbeat, an image) enqueues no pool.
- * - A pod that comes or goes enqueues the pool that owns its node, with a delay: one reconcile for many pods.
+ * - An added or removed pod enqueues the pool that owns its node, with a delay: one reconcile for many pods.
  * - An event that repeats the response to a write enqueues no pool (cluster-state.ts).
  */
 import type { StoreEvent } from '../controller/store.ts';
@@ -13,9 +13,9 @@ import type { ClusterState } from './state/cluster-state.ts';
 export interface EventHandlersOptions {
   state: ClusterState;
   enqueue: (pool: string) => void;
-  /** Reconciles the pool after a delay, in which more of its pods may change. */
+  /** Reconciles the pool after a delay, because more of its pods may change meanwhile. */
   enqueueLater: (pool: string) => void;
-  /** A node that a pool held is gone from the cluster. */
+  /** A node that a pool owned no longer exists in the cluster. */
   onNodeDeleted: (pool: string, node: string) => void;
 }
 
@@ -27,7 +27,7 @@ export class EventHandlers {
     this.#options = options;
   }
 
-  /** Events before this fill the cluster state and enqueue no pool. Enqueues every pool, and from now on each that changes. */
+  /** Enqueues every pool, and from now on each that changes. Earlier events only fill the cluster state. */
   start(): void {
     const { state, enqueue, onNodeDeleted } = this.#options;
     this.#started = true;
@@ -42,7 +42,7 @@ export class EventHandlers {
     this.enqueueAll();
   }
 
-  /** Every pool, and the name of every deleted pool that left records on nodes. */
+  /** Every pool, and the names of deleted pools that left records on nodes. */
   enqueueAll(): void {
     for (const pool of this.#options.state.poolNames()) this.#options.enqueue(pool);
   }
@@ -62,7 +62,7 @@ export class EventHandlers {
     else this.#options.state.removeRuntimeClass(event.tombstone.item.key, event.tombstone.item.uid);
   }
 
-  /** @param node of a pod that came or went */
+  /** @param node of an added or removed pod */
   pod(node: string): void {
     const owner = this.#started ? this.#options.state.ownership(node)?.owner : undefined;
     if (owner !== undefined) this.#options.enqueueLater(owner);

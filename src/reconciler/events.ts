@@ -1,6 +1,6 @@
 /**
- * Events about what changed: one for each pool, reason and change, with the number of nodes and the first names.
- * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/recorder.ts).
+ * Events about changes: one for each pool, reason and change, with the number of nodes and the first names. One Event
+ * for each node would exceed the rate limit of a pool: 25 at once, then one in 300 s (controller/recorder.ts).
  */
 
 import type { Clock } from '../controller/clock.ts';
@@ -22,12 +22,12 @@ import {
   withheldTaints,
 } from './outcome.ts';
 
-/** Bytes that a note may have, on the server. */
+/** The server's limit of a note, in bytes. */
 const NOTE_LIMIT = 1024;
-/** Different changes of nodes that have an event of their own; the rest share one. */
+/** Different changes of nodes that get their own Event; the rest share one. */
 const MAX_KINDS = 5;
 
-/** Reasons of Events; NodeConflict, RuntimeClassConflict and InvalidSpec come from the conditions of the same name. */
+/** Reasons of Events; NodeConflict, RuntimeClassConflict and InvalidSpec are the reasons of conditions. */
 export const REASON = {
   nodeJoined: 'NodeJoined',
   nodeLeft: 'NodeLeft',
@@ -49,7 +49,7 @@ export function warning(reason: string, note: string): PoolEvent {
   return { type: 'Warning', reason, action: 'Reconcile', note: ellipsize(note, NOTE_LIMIT) };
 }
 
-/** The Events of node writes, by pool. Nodes that changed alike share an Event. */
+/** The Events of node writes, by pool. Nodes with the same changes share an Event. */
 export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const byPool = new Map<string, PoolEvent[]>();
   const add = (pool: string, events: PoolEvent[]) => byPool.set(pool, [...(byPool.get(pool) ?? []), ...events]);
@@ -86,7 +86,7 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   return byPool;
 }
 
-/** One for each taint. */
+/** One Event for each taint. */
 function withheldEvents(moves: NodeMove[]): PoolEvent[] {
   return withheldTaints(moves)
     .slice(0, MAX_KINDS)
@@ -115,12 +115,12 @@ function runtimeClassEvents(pool: NodePool, outcome: RuntimeClassOutcome): (read
   }
 }
 
-/** Warnings are sent when they arise or change, not on every run. */
+/** Warnings are sent when they appear or change, not in every run. */
 export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEvent[] {
   const events: PoolEvent[] = [];
   for (const { type, status: value, reason, message } of status.conditions ?? []) {
     if (type === 'Progressing') events.push(...progressEvents(pool, reason, message));
-    // Progressing has said it.
+    // Progressing already reports it.
     if (type === 'Applied' && isRolloutReason(reason)) continue;
     if (type === 'Applied' && reason === DRAINING) {
       if (conditionBefore(pool, type)?.reason !== reason) events.push(normal(reason, message));
@@ -134,7 +134,7 @@ export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEve
   return events;
 }
 
-/** Nodes that are contested one after the other are no news. */
+/** More contested nodes are no reason for another Event. */
 function isSameNews(type: string, before: string, after: string): boolean {
   const said = (message: string) => (type === 'Contested' ? message.replaceAll(/ on \d+ nodes? /g, '') : message);
   return said(before) === said(after);
@@ -144,7 +144,7 @@ function conditionBefore({ status }: NodePool, type: string) {
   return status?.conditions?.find(condition => condition.type === type);
 }
 
-/** @param stuck sentences about pods that are not evicted for long */
+/** @param stuck sentences about pods that have waited long for their eviction */
 export function stuckEvents([first, ...others]: readonly string[]): PoolEvent[] {
   return first === undefined ? [] : [warning(REASON.evictionBlocked, `${first}${andMore(others.length, '; ')}`)];
 }
@@ -154,7 +154,7 @@ function progressEvents({ status }: NodePool, reason: string, message: string): 
   return [reason === 'RolloutStopped' ? warning(reason, message) : normal(reason, message)];
 }
 
-/** `label a set to "b" (spec)`: one change in a few words. */
+/** One change in a few words: `label a set to "b" (spec)`. */
 function describeChange({ kind, key, effect, action, from, to, reason }: Change): string {
   const subject = `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
   switch (action) {
@@ -169,7 +169,7 @@ function describeChange({ kind, key, effect, action, from, to, reason }: Change)
   }
 }
 
-/** Numbers in it differ from node to node, and are only of use where there is one. */
+/** Removes the numbers, which differ from node to node and only help for a single node. */
 function recordKind(problem: string | undefined): string | undefined {
   return problem?.replace(/ \(\d+\)$/, '').replace(/^with \d+ /, 'with ');
 }
@@ -181,7 +181,7 @@ function invalidRecordEvent(problem: string, names: string[]): PoolEvent {
   return { ...listing(REASON.recordInvalid, names, note), type: 'Warning' };
 }
 
-/** The names that one note has room for, and how many more there are. */
+/** The names that fit into one note, and the number of the others. */
 function listing(reason: string, names: string[], describe: (nodes: string) => string): PoolEvent {
   const prefix = describe(plural(names.length, 'node'));
   const sorted = names.toSorted();
@@ -198,9 +198,9 @@ function listing(reason: string, names: string[], describe: (nodes: string) => s
   return normal(reason, `${note}and ${names.length - shown} more`);
 }
 
-// Sends the Events of what a reconcile did. One that cannot be sent is a warning, no failure.
+// Sends the Events of a reconcile. A failure to send an Event is only a warning.
 
-/** With the pool that each is about. */
+/** Events, each with its pool. */
 type EventsOfPools = (readonly [NodePool, PoolEvent])[];
 
 export class OutcomeEvents {
@@ -210,7 +210,7 @@ export class OutcomeEvents {
     this.#options = options;
   }
 
-  /** Of node writes, and of the RuntimeClass of the pool. */
+  /** Events of node writes, and of the RuntimeClass of the pool. */
   ofWrites({ moves, runtimeClass }: PoolOutcome, pool?: NodePool): EventsOfPools {
     return [...this.#ofMoves(moves), ...(pool === undefined ? [] : runtimeClassEvents(pool, runtimeClass))];
   }
@@ -227,7 +227,7 @@ export class OutcomeEvents {
     });
   }
 
-  /** Also after the signal is aborted: these are Events of what was written. */
+  /** Also after the signal is aborted, because the Events report completed writes. */
   async send(events: EventsOfPools, outcome: PoolOutcome): Promise<void> {
     const { cluster } = this.#options;
     const failures: WriteFailure[] = [];
@@ -237,23 +237,23 @@ export class OutcomeEvents {
   }
 }
 
-// Records node writes as Events. Reconciles of many pools that move nodes of one pool do not use up its rate limit: the
-// first write is recorded at once, those alike of the next second as one Event.
+// Records node writes as Events. Reconciles of many pools that move nodes of one pool must not use up its rate limit:
+// the first write is recorded at once, similar writes of the next second as one Event.
 //
-// Not guaranteed: writes that wait for the end of a second are lost when the process is killed. flush() records them.
+// Not guaranteed: writes that wait for the end of a second are lost if the process is killed. flush() records them.
 
 const WINDOW_MS = 1_000;
 
 interface MoveRecorderOptions {
   clock: Clock;
-  /** Undefined when there is none: no Event is recorded. */
+  /** Undefined if the pool does not exist: no Event is recorded. */
   poolOf: (name: string) => NodePool | undefined;
   record: (pool: NodePool, event: PoolEvent) => void;
 }
 
 export class MoveRecorder {
   readonly #options: MoveRecorderOptions;
-  /** Writes since an Event that was recorded less than a second ago, by pool and kind. */
+  /** Writes within a second after a recorded Event, by pool and kind. */
   readonly #waiting = new Map<string, { pool: NodePool; moves: NodeMove[] }>();
 
   constructor(options: MoveRecorderOptions) {
@@ -263,7 +263,7 @@ export class MoveRecorder {
   add(moves: readonly NodeMove[]): void {
     const concerns = moves.flatMap(move =>
       concernsOf(move).flatMap(([what, name]) => {
-        // Looked up now: the pool may be deleted within the second.
+        // Looked up late, because the pool may be deleted within the second.
         const pool = this.#options.poolOf(name);
         return pool === undefined ? [] : [{ key: `${what} ${name} ${pool.metadata.uid}`, pool, move }];
       }),
@@ -276,7 +276,7 @@ export class MoveRecorder {
     }
   }
 
-  /** Records all writes that wait. */
+  /** Records all waiting writes. */
   flush(): void {
     for (const { pool, moves } of this.#waiting.values()) this.#write(pool, moves.splice(0));
   }
@@ -296,7 +296,7 @@ export class MoveRecorder {
   }
 }
 
-/** Each pool that the write concerns, and how. */
+/** The pools that the write affects, and how. */
 function concernsOf({ from, to }: NodeMove): (readonly ['joined' | 'left' | 'updated', string])[] {
   if (from === to) return to === undefined ? [] : [['updated', to]];
   return [

@@ -1,4 +1,4 @@
-/** The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more. */
+/** Ends a reconcile whose signal was aborted: reports completed writes, and writes nothing more. */
 import type { OutcomeEvents } from './events.ts';
 import type { PoolOutcome } from './outcome.ts';
 import type { ClusterState } from './state/cluster-state.ts';

@@ -1,4 +1,4 @@
-/** What a reconcile works with, and what it may do: one type for all of its parts. */
+/** Dependencies and permissions of a reconcile: one type for all of its parts. */
 import type { NowClock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterPort } from '../kube/cluster.ts';
@@ -23,44 +23,44 @@ export interface ReconcilerOptions {
   state: ClusterState;
   /** Monotonic. */
   clock: NowClock;
-  /** The wall clock: times of rollouts, and of the status. */
+  /** The wall clock, for the times of rollouts and of the status. */
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
-  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
+  /** Caches keep the cluster state current, and their event handlers enqueue changed pools. */
   hasCaches?: boolean;
   /** Once aborted, no further write is sent and no further pod is evicted. */
   signal?: AbortSignal;
 
-  /** Bounds the nodes and pools in progress. */
+  /** Limits the nodes and pools in progress. */
   limitObjects: Limiter;
-  /** Bounds the nodes whose pods are evicted, within limitObjects. Default: no limit. */
+  /** Limits the nodes whose pods are evicted, within limitObjects. Default: no limit. */
   limitPolls?: Limiter;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
-  /** Without it every status is written at once. */
+  /** Default: every status is written at once. */
   statusLimiter?: StatusRateLimiter;
-  /** As writeLimiter; nodes are written without it, too: then repairs are not counted. */
+  /** Shared like writeLimiter. Default: repairs are not counted. */
   contestedKeys?: ContestedKeys;
-  /** As writeLimiter. */
+  /** Shared like writeLimiter. */
   revisions?: RevisionKeeper;
 
-  /** Of a pool that is not being deleted and has some of these, no other node is written. */
+  /** If a pool that is not being deleted has some of these, its other nodes are not written. */
   changes?: MembershipChanges;
-  /** Of pools that are not being deleted, only these nodes are written. */
+  /** For pools that are not being deleted, only these nodes are written. */
   only?: ReadonlySet<string>;
-  /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
+  /** UIDs of the deleted pools, by name: a pool of that name with another UID is not changed. */
   deleted?: ReadonlyMap<string, string>;
-  /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
+  /** NoExecute taints that may be set, as returned by noExecuteOf(); undefined: all. */
   consent?: ReadonlySet<string> | undefined;
-  /** Pods on a node that have not ended, where they are counted. */
+  /** Number of pods on a node that have not terminated, if they are counted. */
   podsOn?: (node: string) => number;
 
   progress?: NodeProgress;
   /** Called before each write of a node. */
   onWrite?: (plan: WritePlan) => void;
-  /** Evictions, for people, in order. */
+  /** Called with evictions in order, for display. */
   onEviction?: (event: EvictionEvent) => void;
-  /** Gets the node writes in place of sending their Events. */
+  /** Gets the node writes, instead of sending their Events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
 }
 
@@ -69,7 +69,7 @@ export interface WriterOptions extends ReconcilerOptions {
   writeLimiter: WriteRateLimiter;
 }
 
-/** Called when node writes are planned, and when each is done, failed or not. */
+/** Called when node writes are planned, and when each has ended, successful or not. */
 export interface NodeProgress {
   planned(nodes: number): void;
   done(): void;

@@ -1,4 +1,4 @@
-/** What one reconcile of a pool did: its outcome, the moves of nodes, and the failures of writes, as errors and as the status has them. */
+/** The outcome of one reconcile of a pool, the moves of nodes, and failed writes, as errors and for the status. */
 import { NodepoolError, type Warning, warningText } from '../nodepool/errors.ts';
 import type { Change, WritePlan } from '../nodepool/plan/plan.ts';
 import { recordProblem } from '../nodepool/plan/record.ts';
@@ -9,65 +9,65 @@ import type { ThrottledWrite } from './limits/rate-limiters.ts';
 
 export interface PoolOutcome {
   pool: string;
-  /** `released`: the pool is being deleted or gone, its nodes are released. `interrupted`: some is not written. */
+  /** `released`: the pool is being deleted or gone, its nodes are released. `interrupted`: some are not written. */
   kind: 'reconciled' | 'released' | 'interrupted';
-  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was throttled. */
+  /** As written, or as computed if the write failed. Also undefined if it was throttled. */
   status: NodePoolStatus | undefined;
-  /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
+  /** Paths that the installed CRD lacks, such as `status.conditions`. `kubectl nodepool install` adds them. */
   lacking: string[];
   statusWritten: boolean;
-  /** Node writes of this call; a node that moved between two pools is in the outcome of one of them. */
+  /** Node writes of this call; a node that moved between two pools is in the outcome of only one of them. */
   moves: NodeMove[];
   runtimeClass: RuntimeClassOutcome;
-  /** Writes that failed, in a stable order. */
+  /** Failed writes, in a stable order. */
   failures: WriteFailure[];
-  /** The pool was changed or deleted meanwhile, and the cluster state has that: it is reconciled again now. */
+  /** The pool was changed or deleted meanwhile, and the cluster state knows: reconcile it again now. */
   isChanged?: boolean;
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
-  /** Of these, nodes that a drain has written in part: their taints wait for the pods. */
+  /** Of these, nodes that a drain has written partly: their taints wait for the pods. */
   unfinished?: readonly string[];
-  /** Milliseconds until the first node that waits, or the status, may be written. */
+  /** Milliseconds until the first waiting node, or the status, may be written. */
   retryAfterMs?: number;
-  /** Of a rollout: milliseconds until its next step, where that is known. */
+  /** For a rollout: milliseconds until its next step, if known. */
   settlesAfterMs?: number;
-  /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */
+  /** Members whose pods are evicted before they get a taint: another reconcile continues. */
   drain?: DrainState;
-  /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
+  /** Sentences for display that are no failures: Events that could not be sent, nodes that this run does not write. */
   warnings: Warning[];
 }
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
   | { kind: 'created' | 'updated' | 'deleted'; name: string }
-  /** A RuntimeClass of that name exists that the pool does not own. */
+  /** A RuntimeClass of that name exists, but the pool does not own it. */
   | { kind: 'foreign'; name: string };
 
 export interface DrainState {
   /** Names, sorted. */
   nodes: string[];
-  /** Pods that were left when they were looked at last. */
+  /** Number of pods left at the last poll. */
   pods: number;
-  /** Of the first of them that a budget or the server blocks, as a sentence. */
+  /** The first pod that a budget or the server blocks, as a sentence. */
   blocked: string | undefined;
-  /** Milliseconds until the first of them is looked at again; undefined where none is. */
+  /** Milliseconds until the next poll of any of them; undefined if there is none. */
   afterMs: number | undefined;
 }
 
-/** What is left of a pool after a reconcile: the loop decides what comes of it. */
+/** What remains to be done for a pool after a reconcile: the loop decides when. */
 export type NextReconcile =
-  /** The pool is another one by now. */
+  /** The pool has been changed or replaced. */
   | { kind: 'changed' }
   | { kind: 'interrupted' }
-  /** The first write that failed. @param isPermanent a retry alone helps none of them @param rest what waits beside */
+  /** The first failed write. @param isPermanent retries alone do not help @param rest what else waits */
   | { kind: 'error'; failure: WriteFailure; isPermanent: boolean; rest: PoolWait }
   | PoolWait;
 
-/** @param ms until the first of all that waits is due */
+/** @param ms until the first waiting item is due */
 type PoolWait =
-  /** @param podsMs until pods are looked at again */
+  /** @param podsMs until the next poll of pods */
   | { kind: 'pods'; ms: number; podsMs: number; drain: DrainState }
-  /** For a limit, or a node that settles. */
+  /** Waits for a rate limit, or for a node that settles. */
   | { kind: 'after'; ms: number }
   | { kind: 'done' };
 
@@ -90,7 +90,7 @@ function waitingIn({ drain, retryAfterMs: ms }: PoolOutcome): PoolWait {
   return ms === undefined ? { kind: 'done' } : { kind: 'after', ms };
 }
 
-/** Of two reconciles, as if they were one; the state of the pool is that after the second. */
+/** Two reconciles as one; the state of the pool is that after the second. */
 export function mergedOutcome(first: PoolOutcome, again: PoolOutcome): PoolOutcome {
   const warnings = [...first.warnings, ...again.warnings].map(warning => [warningText(warning), warning] as const);
   return {
@@ -120,14 +120,14 @@ export function emptyOutcome(pool: string): PoolOutcome {
 
 export interface NodeMove {
   node: string;
-  /** The pool that held the node before. */
+  /** The pool that owned the node before. */
   from: string | undefined;
   /** The pool that owns it now. */
   to: string | undefined;
   changes: Change[];
-  /** What was wrong with the record that was replaced. */
+  /** The problem of the replaced record. */
   invalidRecord?: string;
-  /** Taints with the effect NoExecute that were not set again: nobody agreed to evictions. */
+  /** NoExecute taints that were not restored, because nobody agreed to evictions. */
   withheld?: Taint[];
 }
 
@@ -149,7 +149,7 @@ export function moveOf(
   };
 }
 
-/** Nodes by the text of a NoExecute taint that was not set again there. */
+/** Nodes by the text of a NoExecute taint that was not restored. */
 export function withheldTaints(moves: readonly NodeMove[]): [taint: string, nodes: string[]][] {
   const all = moves.flatMap(({ node, withheld = [] }) => withheld.map(taint => ({ node, text: formatTaint(taint) })));
   return [...Map.groupBy(all, ({ text }) => text)].map(([text, alike]) => [
@@ -165,22 +165,22 @@ export function taintCommand(taint: string, nodes: readonly string[]): string {
 export interface WriteFailure {
   /** One line. */
   message: string;
-  /** What to do about it, as in a NodepoolError. */
+  /** The remedy, as in a NodepoolError. */
   next?: string | undefined;
-  /** The node that was to be written, which the message names. */
+  /** The node of the write, which the message names. */
   node?: string | undefined;
-  /** No write was sent: after an earlier failure the node waits. */
+  /** No write was sent: the node still waits after an earlier failure. */
   isThrottled?: boolean;
   /** A retry alone does not help. */
   isPermanent?: boolean;
 }
 
-/** A write that must not be retried at once, or that failed after a write of the same call. */
+/** A write that must not be retried at once, or that failed after another write of the same call. */
 export class WriteError extends NodepoolError {
-  /** Undefined where it may be retried at any time. */
+  /** Undefined if it may be retried at any time. */
   readonly retryAfterMs: number | undefined;
   readonly isThrottled: boolean;
-  /** What was written before the failure. */
+  /** The write before the failure. */
   readonly move: NodeMove | undefined;
 
   constructor(
@@ -201,7 +201,7 @@ export function throttledError({ error, ms }: ThrottledWrite): WriteError {
   return new WriteError(error, { retryAfterMs: ms, isThrottled: true });
 }
 
-/** The error with what was written before it. A move that it has already is complete. */
+/** The error with the write before it. A move that the error already has is complete. */
 export function withMove(error: NodepoolError, move: NodeMove): WriteError {
   if (!(error instanceof WriteError))
     return new WriteError(error, { retryAfterMs: undefined, isThrottled: false, move });
@@ -210,7 +210,7 @@ export function withMove(error: NodepoolError, move: NodeMove): WriteError {
     : error;
 }
 
-/** The error without its move, for other callers that wait for the same write: the move is counted once. */
+/** The error without its move, for other callers that wait for the same write: the move must count once. */
 export function withoutMove(error: unknown): unknown {
   return error instanceof WriteError && error.move !== undefined
     ? new WriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled })
@@ -236,7 +236,7 @@ export async function collectFailure(
 export interface WriteOutcome {
   moves: NodeMove[];
   failures: WriteFailure[];
-  /** Milliseconds until the first of what is throttled may be written. */
+  /** Milliseconds until the first throttled item may be written. */
   retryAfterMs?: number;
 }
 
@@ -250,13 +250,13 @@ export async function attemptWrite(
   return error;
 }
 
-/** As attemptWrite(), for an error that was thrown before. */
+/** As attemptWrite(), for an error that was already thrown. */
 export function addFailure(outcome: WriteOutcome, error: WriteError): void {
   outcome.failures.push(failureOf(error));
   addRetry(error, outcome);
 }
 
-/** Adds what was written before the error, and when the pool may be written again. */
+/** Adds the write before the error, and when the pool may be written again. */
 export function addRetry(
   { retryAfterMs, move }: Pick<WriteError, 'retryAfterMs' | 'move'>,
   outcome: Omit<WriteOutcome, 'failures'>,
@@ -276,7 +276,7 @@ export function failureOf(error: NodepoolError, node?: string): WriteFailure {
   return { message, next, node, ...(isThrottled ? { isThrottled } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }
 
-/** Of a run without caches. @param reconciled the pool whose nodes were written */
+/** For a run without caches. @param reconciled the pool whose nodes were written */
 export function specChangedFailure(name: string, reconciled = name): WriteFailure {
   return {
     message: `the spec of pool ${name} changed during the reconcile: nodes may have the previous spec`,
@@ -284,7 +284,7 @@ export function specChangedFailure(name: string, reconciled = name): WriteFailur
   };
 }
 
-/** Unless one has the same message. */
+/** Unless the list has one with the same message. */
 export function addOnce(failures: WriteFailure[], failure: WriteFailure): void {
   if (!failures.some(({ message }) => message === failure.message)) failures.push(failure);
 }
@@ -293,11 +293,11 @@ export function messagesOf(failures: readonly WriteFailure[]): string[] {
   return failures.map(({ message }) => message);
 }
 
-/** At most; the rest is counted. */
+/** Maximum number of messages; the rest is counted. */
 const MAX_KINDS = 10;
 const MANY = '{nodes}';
 
-/** Thousands of nodes may fail for one reason: one failure represents all that are alike. */
+/** Thousands of nodes may fail for the same reason: one failure represents all similar ones. */
 export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure, 'message' | 'next'>[] {
   const kinds = [...Map.groupBy(failures, inGeneral).entries()];
   const shown = kinds.slice(0, MAX_KINDS).map(([general, [first, ...others]]) => {

@@ -1,7 +1,7 @@
 /**
- * Releases the nodes of a pool that is being deleted, or is gone: nodes, RuntimeClass, Events, finalizer. Where a step fails, only the
- * Events of what was written follow: a pool keeps its RuntimeClass as long as a node may have its taints, and its finalizer as long as
- * something of it is left.
+ * Releases the nodes of a pool that is being deleted, or is gone: nodes, RuntimeClass, Events, finalizer. If a step
+ * fails, only the Events of completed writes follow: a pool keeps its RuntimeClass while a node may have its taints,
+ * and its finalizer while anything of it is left.
  */
 import { warningText } from '../nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
@@ -29,14 +29,14 @@ export class PoolRelease {
   }
 
   /**
-   * Releases every node, then deletes the RuntimeClass, then removes the finalizer, each if all before it are done. The status says
-   * what failed, and why.
-   * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer, each only if the previous steps
+   * succeeded. The status reports failures. Undefined if the server has another pool of that name, or has it without a
+   * deletionTimestamp; the cluster state then has that pool.
    */
   async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
     const { state } = this.#options;
     const { name, uid } = pool.metadata;
-    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
+    // A recreated pool, or one that a restored etcd has without its deletionTimestamp, owns the nodes now.
     const isRead = await this.#readBeforeRelease(name, deletesRuntimeClass(pool, state));
     if (isRead && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
@@ -50,12 +50,12 @@ export class PoolRelease {
     const { limitObjects } = this.#options;
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
-    // New pods that name it get the tolerations of nodes that still have the taints.
+    // New pods that name it get tolerations for nodes that still have the taints.
     if (outcome.failures.length === 0) await writeRuntimeClass(pool, outcome, this.#options);
     await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
     try {
       if (outcome.failures.length === 0) {
-        // It stays, and its last status must not count nodes that it no longer has.
+        // The pool stays, and its last status must not count released nodes.
         if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
           await this.#writeStatus(pool, { ...outcome, failures: [] });
         const current = this.#options.state.pool(outcome.pool) ?? pool;
@@ -71,7 +71,7 @@ export class PoolRelease {
 
   async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
     const { state, cluster } = this.#options;
-    // In a dry run the pool has its deletionTimestamp in the cluster state alone.
+    // In a dry run, only the cluster state has the pool's deletionTimestamp.
     if (cluster.isDryRun) return;
     const members = state.managedNodes(outcome.pool);
     const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
@@ -88,9 +88,9 @@ export class PoolRelease {
     );
   }
 
-  /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
+  /** The pool is gone, and its finalizer was removed by others or never set. Undefined if the server has the pool. */
   async ofGone(name: string): Promise<PoolOutcome | undefined> {
-    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
+    // Nodes and pools are read separately: the record of a new pool may be known before the pool.
     if ((await this.#readBeforeRelease(name)) && this.#options.state.pool(name) !== undefined) return undefined;
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
@@ -99,7 +99,7 @@ export class PoolRelease {
     return outcome;
   }
 
-  /** Reads a pool before its nodes are released; false when none is. @param isDue its RuntimeClass is to be deleted */
+  /** Reads a pool before it releases nodes; false if it releases none. @param isDue its RuntimeClass will be deleted */
   async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
     const { state, limitObjects } = this.#options;
     if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;

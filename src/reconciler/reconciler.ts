@@ -1,10 +1,10 @@
 /**
- * One reconcile of a pool by its name: reads the cluster state, plans, writes what differs, sends Events about what changed. The
- * outcome says what is left: the caller's loop decides when the pool is reconciled again.
+ * One reconcile of a pool by its name: reads the cluster state, plans, writes differences, sends Events about changes.
+ * The outcome says what remains to be done: the caller's loop decides when the pool is reconciled again.
  *
- * Level-triggered and idempotent: killed after any write, the next call ends in the same state without another create
- * or delete. Calls for different pools may run at the same time; calls for one pool must not.
- * Not guaranteed: that an Event survives a crash between a write and its Event.
+ * Level-triggered and idempotent: if it is killed after any write, the next call ends in the same state without another
+ * create or delete. Calls for different pools may run at the same time; calls for one pool must not. Not guaranteed:
+ * that an Event survives a crash between a write and its Event.
  */
 import type { Limiter } from '../controller/limiter.ts';
 import type { Warning } from '../nodepool/errors.ts';
@@ -43,7 +43,7 @@ import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-wr
 import { writeStatus } from './write/status-writer.ts';
 
 export class Reconciler {
-  /** Its limiter starts no work once the signal is aborted. */
+  /** Its limiter starts no work after the signal is aborted. */
   readonly #options: WriterOptions;
   readonly #contestedKeys: ContestedKeys;
   readonly #events: OutcomeEvents;
@@ -69,12 +69,12 @@ export class Reconciler {
     this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
   }
 
-  /** For another one of the same run. */
+  /** For another reconciler of the same run. */
   get revisions(): RevisionKeeper {
     return this.#revisions;
   }
 
-  /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
+  /** Throws NodepoolError if the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#interruption
@@ -90,7 +90,7 @@ export class Reconciler {
   async #releaseOrApply(name: string): Promise<PoolOutcome> {
     const { state, limitObjects } = this.#options;
     const known = state.pool(name);
-    // A new CRD changes which fields the server returns, without a watch event for the pool.
+    // A new CRD changes the returned fields without a watch event for the pool.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
@@ -98,7 +98,7 @@ export class Reconciler {
     if (pool === undefined) return (await this.#release.ofGone(name)) ?? changedOutcome(name);
     if (pool.metadata.deletionTimestamp !== undefined)
       return (await this.#release.ofDeleted(pool)) ?? changedOutcome(name);
-    // Before anything of the pool is written, and again once its metadata was, which a conflict reads.
+    // Before any write for the pool, and again after the write of its metadata, which may have read the pool.
     const { changedMeanwhile } = this.#nodes.gates;
     changedMeanwhile.assertUnedited(name);
     if (state.poolIndex.errors(name).length > 0) return this.#applySpec(pool, false);
@@ -110,14 +110,14 @@ export class Reconciler {
     if (prepared instanceof WriteError) return this.#applySpec(state.pool(name) ?? pool, false, prepared);
     if (prepared === undefined || prepared.metadata.deletionTimestamp !== undefined) return changedOutcome(name);
     if (!deletesRuntimeClass(prepared, state)) return this.#applySpec(prepared, true);
-    // A pool that has got a handler again since it was read keeps its RuntimeClass.
+    // A pool that has a handler again keeps its RuntimeClass.
     const latest = await limitObjects(() => readPool(name, prepared.metadata.uid, this.#options));
     if (latest === undefined || !isSamePool(prepared, state.pool(name))) return changedOutcome(name);
     assertWhole(latest);
     return this.#applySpec(latest, true);
   }
 
-  /** @param mayApply false: only nodes that left are released @param unprepared why the pool could not be prepared */
+  /** @param mayApply false: only releases nodes that left @param unprepared why the pool could not be prepared */
   async #applySpec(pool: NodePool, mayApply: boolean, unprepared?: WriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
@@ -129,14 +129,14 @@ export class Reconciler {
   async #writeInOrder(outcome: PoolOutcome, pool: NodePool, mayApply: boolean): Promise<PoolOutcome> {
     const { state, limitObjects, podsOn, hasCaches = false } = this.#options;
     const { name } = pool.metadata;
-    // First of all: what is written from here on can be taken back.
+    // First, so that all later writes can be undone.
     if (mayApply) await this.#revisions.keep(pool, outcome.warnings);
-    // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
+    // Before the nodes: new pods need tolerations when the taints arrive. Nodes do not wait if it fails (0006).
     const isClassRight = mayApply && (await writeRuntimeClass(pool, outcome, this.#options));
-    // Where nodes are added or removed by name, the status tells only of failures from before their writes.
+    // If nodes are added or removed by name, the status reports only failures before their writes.
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     let isEdited = false;
-    // An edit that is taken back leaves nodes that were not written meanwhile.
+    // After an edit that was reverted, some nodes were not written.
     const isCurrent = () => {
       isEdited ||= hasCaches && !isSamePool(pool, state.pool(name));
       return !isEdited;
@@ -147,7 +147,7 @@ export class Reconciler {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return { ...outcome, isChanged: true };
     }
-    // Once the last member has the spec, nothing of the earlier one is needed.
+    // Once the last member has the spec, tolerations for the earlier spec are not needed.
     if (isClassRight && isGradual(pool)) await writeRuntimeClass(pool, outcome, this.#options);
     const drain = this.#nodes.drain(name);
     if (drain !== undefined) outcome.drain = drain;
@@ -161,7 +161,7 @@ export class Reconciler {
       return outcome;
     }
     const step = mayApply ? this.#nodes.rollout(name) : undefined;
-    // Nodes that wait for a slot, or for pods, have a record by now.
+    // Nodes that wait for a slot, or for pods, already have a record.
     const isTried = mayApply && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const contested = await this.#contestedKeys.textOf(pool, node => state.ownership(node)?.owner === name);
@@ -198,7 +198,7 @@ export class Reconciler {
       outcome,
     );
     if (outcome.status !== undefined || written === 'throttled') return outcome;
-    // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
+    // The pool was deleted during its node writes: nodes written after its release are released again.
     return { ...outcome, isChanged: true };
   }
 
@@ -211,24 +211,24 @@ export class Reconciler {
   }
 }
 
-/** The pool is not the one that was to be reconciled: neither its RuntimeClass nor its nodes were written. */
+/** The pool was replaced or changed: neither its RuntimeClass nor its nodes were written. */
 function changedOutcome(pool: string): PoolOutcome {
   return { ...emptyOutcome(pool), isChanged: true };
 }
 
-// What a reconcile has found of a pool, for its status.
+// The observations of a reconcile for the status of the pool.
 
 interface PoolFindings {
-  /** Failures that the status tells. */
+  /** Failures that the status reports. */
   unmet: readonly WriteFailure[];
-  /** Members that do not carry what the pool sets. */
+  /** Members that differ from the pool. */
   differing: string[];
-  /** Of a pool with a rollout. */
+  /** For a pool with a rollout. */
   step: RolloutStep | undefined;
   drain: DrainState | undefined;
-  /** What others keep setting back, as a sentence. */
+  /** What others repeatedly change back, as a sentence. */
   contested: string | undefined;
-  /** Pods on a node that have not ended, where they are counted. */
+  /** Number of pods on a node that have not terminated, if they are counted. */
   podsOn: ((node: string) => number) | undefined;
   stuckStartup: readonly string[];
 }
@@ -255,7 +255,7 @@ function observe(
     rollout: isPaused(pool)
       ? pausedProgress(name, differing.length, members.length)
       : step && rolloutProgress(name, step),
-    // A node that fails during a pause may be gone at its end.
+    // A node that fails during a pause may be gone when the pause ends.
     stoppedRollouts: stoppedRollouts(pool, step),
     draining: drain && drainingText(drain),
     stuckStartup,
@@ -264,17 +264,17 @@ function observe(
   };
 }
 
-// A run that selects nodes of a pool: what it does not know of the others.
+// A run that selects nodes of a pool: what is unknown about the others.
 
 /** Whether the status is unknown after the run. @param differing nodes that still differ @param others not selected */
 function isStatusUnknown({ metadata, status }: NodePool, differing: number, others: number): boolean {
-  // The status of a spec that was not applied before could not express that most nodes still differ.
+  // The status cannot say that most nodes still differ, if the spec was not applied before.
   if (differing > 0 && status?.observedGeneration !== metadata.generation) return true;
-  // Why the writes of the others failed is in the previous status only.
+  // Only the previous status has the reasons why writes of other nodes failed.
   return others > 0 && status?.conditions?.some(({ reason }) => reason === 'WriteFailed') === true;
 }
 
-/** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
+/** @param nodes number of nodes outside of this run that differ from the pool's labels and taints */
 function notAppliedWarning(pool: string, nodes: number, isUnknown: boolean): Warning {
   const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
   const status = isUnknown ? ', and the status was not written' : '';

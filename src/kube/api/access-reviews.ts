@@ -1,4 +1,4 @@
-/** What a user may do: authorization.k8s.io/v1 access reviews, and TokenReviews of readers of metrics. They are never stored. */
+/** authorization.k8s.io/v1 access reviews: what a user may do. TokenReviews: who reads the metrics. */
 
 import type { ReviewedUser, ReviewPort } from '../../controller/metrics-readers.ts';
 import type { Api } from './api.ts';
@@ -27,14 +27,14 @@ export async function isAllowed(
   return status?.allowed === true;
 }
 
-/** As RBAC has it. */
+/** The attributes of a request, as in an RBAC rule. */
 export interface AccessQuestion {
   verb: string;
   group: string;
   resource: string;
   subresource?: string;
   namespace?: string;
-  /** Of one object; none asks about all. */
+  /** The name of one object; without it, all objects are meant. */
   name?: string;
 }
 
@@ -43,9 +43,9 @@ export interface ReviewSubject {
   groups: string[];
 }
 
-// Who may read the metrics (controller/metrics-readers.ts).
+// Reviews of readers of the metrics (controller/metrics-readers.ts).
 
-/** As controller-runtime; the reader waits. */
+/** As in controller-runtime: the reader waits for the response. */
 const DEADLINE_MS = 10_000;
 
 const TOKEN: Resource = {

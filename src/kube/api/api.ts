@@ -1,6 +1,6 @@
 /**
  * A dynamic client: get, list, create, patch and delete of any resource. Expected refusals are values; all others throw
- * NodepoolError. The typed clients, one file a resource, use it.
+ * NodepoolError. The typed clients (one file for each resource) use it.
  */
 
 import type { V1DeleteOptions, V1Eviction } from '@kubernetes/client-node';
@@ -23,10 +23,10 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** Items in later pages in protobuf, which are not kept whole. */
+/** Items in later pages of a protobuf list, which are not kept whole. */
 const LATER_PAGE_SIZE = '2000';
 
-/** The parameters of a write; client-node would leave out any other. */
+/** The query parameters of a write; client-node drops all others. */
 export type WriteQuery = {
   dryRun?: 'All';
   fieldManager?: string;
@@ -34,7 +34,7 @@ export type WriteQuery = {
   force?: 'true';
 };
 
-/** The resource has the rest of the path. */
+/** The rest of the path comes from the resource. */
 export type WriteRequest =
   | { method: 'POST'; body: unknown; query?: WriteQuery; name?: never; subresource?: never }
   | {
@@ -45,12 +45,12 @@ export type WriteRequest =
       subresource?: 'status';
       contentType: string;
     }
-  // The dry run of a delete is in its body.
+  // A delete has its dryRun in the body.
   | { method: 'DELETE'; body: V1DeleteOptions; query?: never; name: string; subresource?: never }
   | PodEviction;
-/** Of the pod with the name. */
+/** `name` is the name of the pod. */
 type PodEviction = { method: 'POST'; body: V1Eviction; query?: WriteQuery; name: string; subresource: 'eviction' };
-/** How Transport sends it. */
+/** Options for Transport. */
 export type SendOptions = Pick<
   Request,
   'accept' | 'replayable' | 'urgent' | 'deadlineMs' | 'tooManyIsAnswer' | 'isSecret'
@@ -70,22 +70,22 @@ export type PatchResult<T> = { kind: 'written'; object: T; created: boolean } | 
 export class Api {
   readonly #transport: Transport;
   readonly #now: () => Date;
-  /** No write of this client is stored. */
+  /** Whether the server only validates the writes of this client. */
   readonly dryRun: boolean;
 
-  /** @param now the wall clock, for certificates, and where the server's is not known */
+  /** @param now the wall clock, for certificates, and for serverTime() before the first response */
   constructor(transport: Transport, now: () => Date, dryRun = false) {
     this.#transport = transport;
     this.#now = now;
     this.dryRun = dryRun;
   }
 
-  /** Of a write that we own the fields of. @param isTrial the server validates it and does not store it, whatever the connection does */
+  /** For a write whose fields we own. @param isTrial the server only validates it, even if `dryRun` is false */
   writeQuery(isTrial = false): WriteQuery {
     return { ...(isTrial ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
   }
 
-  /** The server's clock by its last response; the local clock before the first. */
+  /** The server's clock at its last response; the local clock before the first response. */
   serverTime(): Date {
     return this.#transport.serverTime() ?? this.#now();
   }
@@ -98,7 +98,7 @@ export class Api {
     return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
   }
 
-  /** Lists in pages, one ahead. @param onRestart resets the state of `map` @param most stops at so many */
+  /** Lists in pages, one ahead. @param onRestart resets the state of `map` @param most the maximum number of items */
   async list<Item, T>(
     resource: Resource,
     map: (item: Item) => T | undefined,
@@ -132,7 +132,7 @@ export class Api {
         if (kept !== undefined) items.push(kept);
       }
       if (!metadata?.continue || items.length >= most) {
-        // What was read for a long list would stand beside what its caller makes of it.
+        // Otherwise the garbage of a long list stays in memory next to the caller's results.
         if (tokens.areUsed) collectGarbage();
         return items.slice(0, most);
       }
@@ -142,7 +142,7 @@ export class Api {
     }
   }
 
-  /** `exists` when the name is taken. */
+  /** `exists` if the name is taken. */
   async create<T>(
     resource: Resource,
     body: unknown,
@@ -171,13 +171,13 @@ export class Api {
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
   }
 
-  /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
+  /** Server-side apply with force: takes over fields of other managers. Returns the same as patch(). */
   apply<T>(resource: Resource, name: string, body: unknown): Promise<PatchResult<T>> {
     const query: WriteQuery = { ...this.writeQuery(), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
 
-  /** With the UID as precondition, if given. `marked`: the object stays until its finalizers are removed. */
+  /** The UID, if given, is a precondition. `marked`: the object stays until its finalizers are removed. */
   async delete(
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
@@ -198,7 +198,7 @@ export class Api {
     return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /** Sends a write, on a connection for dry runs as one. Resolves with any answer. Loads client-node if needed. */
+  /** Sends a write, as a dry run if `dryRun` is set. Resolves with any response. Loads client-node if needed. */
   async write(resource: Resource, requested: WriteRequest, sending: SendOptions): Promise<ApiResponse> {
     const write = this.dryRun ? asDryRun(requested) : requested;
     if (resource.group === '' || write.subresource === 'eviction') {
@@ -209,12 +209,12 @@ export class Api {
     return writeCustomObject(this.#transport, resource, write, sending);
   }
 
-  /** Sends a review and reads the answer. @param name of what it asks, for errors */
+  /** Sends a review and parses the response. @param name what the review is about, for errors */
   async review<T>(resource: Resource, spec: object, name: string): Promise<T> {
     return this.#body<T>({ verb: 'create', resource, name }, await this.sendReview(resource, spec));
   }
 
-  /** Sends a review, which the server answers and never stores: it needs no dry run. Resolves with any answer. */
+  /** Sends a review. The server never stores it, so it needs no dry run. Resolves with any response. */
   async sendReview(resource: Resource, spec?: object, sending: SendOptions = {}): Promise<ApiResponse> {
     const { group, version, kind } = resource;
     if (!resource.plural.endsWith('reviews')) throw new Error(`${kind} is not a review`);
@@ -222,7 +222,7 @@ export class Api {
     return this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true, ...sending });
   }
 
-  /** Whether the server serves the resource. Throws on any other error than 404. */
+  /** Whether the server serves the resource. Throws on any error other than 404. */
   async isServed(resource: Resource): Promise<boolean> {
     const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
     if (answer.status === 404) return false;
@@ -231,7 +231,7 @@ export class Api {
   }
 
   /**
-   * Throws if the server does not serve the resource's group, by discovery, which every authenticated user may read.
+   * Throws if the server does not serve the resource's group. Uses discovery, which every authenticated user may read.
    */
   async assertServed(resource: Resource): Promise<void> {
     const answer = await this.#transport.request({ path: `/apis/${resource.group}/${resource.version}` });
@@ -243,7 +243,7 @@ export class Api {
     return (await this.read<{ gitVersion: string }>('/version', 'the version')).gitVersion;
   }
 
-  /** Without the version where this user may not read it. */
+  /** `version` is missing if this user may not read it. */
   async serverFacts(): Promise<ServerFacts> {
     const { status, text, headers } = await this.#transport.request({ path: '/version' });
     const time = new Date(headers.date ?? '');
@@ -253,13 +253,13 @@ export class Api {
     };
   }
 
-  /** Reads what is not an object. @param what it is, for errors */
+  /** Reads a path that is not an object. @param what the content, for errors */
   async read<T>(path: string, what: string, accept = 'application/json'): Promise<T> {
     const answer = await this.#transport.request({ path, accept });
     return this.#body<T>({ verb: 'get', resource: { group: '', version: '', plural: what, kind: what } }, answer);
   }
 
-  /** The object in a response that is no refusal. */
+  /** The object in a successful response. */
   object<T>(resource: Resource, { text }: ApiResponse): T {
     const object = this.#parse(text);
     this.#checkShape(resource, object);
@@ -270,7 +270,7 @@ export class Api {
     return refusal(request, answer, this.#transport, this.#now());
   }
 
-  /** A 200 without an object is not from an API server but a login page, a proxy, a wrong port. */
+  /** A 200 without an object comes from a login page, a proxy or a wrong port, not from an API server. */
   #parse(text: string): Record<string, unknown> {
     const body = parsedJson(text);
     if (isObject(body) && (isObject(body.metadata) || typeof body.gitVersion === 'string')) return body;
@@ -296,7 +296,7 @@ export class Api {
     }
   }
 
-  /** Rethrows an error, UnreadableError as NodepoolError. */
+  /** Rethrows an error; an UnreadableError as NodepoolError. */
   readonly #unreadable = (cause: unknown): never => {
     if (!(cause instanceof UnreadableError)) throw cause;
     const problem = `cannot read the answer of ${this.#transport.access.cluster.server}: ${cause.message}`;
@@ -304,7 +304,7 @@ export class Api {
     throw new NodepoolError('cluster', problem, next, { cause });
   };
 
-  /** @param isWhole the object has a name, and what else every object of its kind has */
+  /** @param isWhole the object must have a name, and the other required fields of its kind */
   async #body<T>(
     request: RequestInfo,
     answer: ApiResponse,
@@ -323,7 +323,7 @@ export class Api {
     if (status >= 200 && status < 300) {
       const body = this.#parse(answer.text);
       if (body.kind !== 'Status' || body.status !== 'Failure') {
-        // Of a list, each item is checked.
+        // The items of a list are checked one by one.
         if (body.kind !== 'Status' && request.verb !== 'list') this.#checkShape(request.resource, body, isWhole);
         return body as T;
       }
@@ -347,20 +347,20 @@ function versionIn(text: string): Pick<ServerFacts, 'version'> {
   return isObject(body) && typeof body.gitVersion === 'string' ? { version: body.gitVersion } : {};
 }
 
-/** What the server says of itself, as far as it does. */
+/** What the server reports about itself. */
 export interface ServerFacts {
-  /** As `v1.36.3`. */
+  /** For example `v1.36.3`. */
   version?: string;
-  /** Its clock, to the second. */
+  /** The server's clock, to the second. */
   time?: Date;
 }
 
 function asDryRun(write: WriteRequest): WriteRequest {
-  // With a body, the server ignores dryRun in the query: the delete would be real.
+  // If a delete has a body, the server ignores dryRun in the query: the delete would be real.
   if (write.method === 'DELETE') return { ...write, body: { ...write.body, dryRun: ['All'] } };
   const query: WriteQuery = { dryRun: 'All', ...write.query };
   if (write.subresource !== 'eviction') return { ...write, query };
-  // Of an eviction, the registry reads dryRun from the body, webhooks get that of the query.
+  // The eviction registry reads dryRun from the body, webhooks get the one of the query.
   const deleteOptions = { ...write.body.deleteOptions, dryRun: ['All'] };
   return { ...write, query, body: { ...write.body, deleteOptions } };
 }

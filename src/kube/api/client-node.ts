@@ -1,7 +1,7 @@
 /**
- * Writes objects of all API groups but the core through the CustomObjectsApi of @kubernetes/client-node. It makes the
- * request, and Transport, as its HttpLibrary, sends it. Bodies and answers stay as they are: the typed classes would
- * drop unknown fields. Loaded at the first write: see Api.write().
+ * Writes objects of all API groups except core through the CustomObjectsApi of @kubernetes/client-node. It makes the
+ * request; Transport, as its HttpLibrary, sends it. Bodies and responses stay as they are: the typed classes would drop
+ * unknown fields. Loaded at the first write: see Api.write().
  */
 import {
   type Configuration,
@@ -20,14 +20,14 @@ import type { Transport } from '../transport/transport.ts';
 import type { SendOptions, WriteRequest } from './api.ts';
 import { assertName, type Resource } from './resource.ts';
 
-/** Throws as Transport.request(), and for a name that no object can have. */
+/** Throws as Transport.request() does, and for a name that no object can have. */
 export async function writeCustomObject(
   transport: Transport,
   resource: Resource,
   write: WriteRequest,
   sending: SendOptions,
 ): Promise<ApiResponse> {
-  // With the name '', client-node would delete the whole collection.
+  // Without a name (''), client-node would delete the whole collection.
   if (write.method !== 'POST') assertName(resource.kind, write.name);
   let answer: ApiResponse | undefined;
   const httpApi = wrapHttpLibrary({
@@ -36,16 +36,16 @@ export async function writeCustomObject(
       return UNREAD;
     },
   });
-  // A literal: createConfiguration() would bring undici along.
+  // A literal, because createConfiguration() would add undici to the bundle.
   const configuration: Configuration = { baseServer: SERVER, httpApi, middleware: [], authMethods: {} };
   await call(new CustomObjectsApi(configuration), resource, write);
   if (answer === undefined) throw new Error('client-node sent no request');
   return answer;
 }
 
-/** Transport puts the address of the server before the path. */
+/** Transport prepends the address of the server to the path. */
 const SERVER = new ServerConfiguration('http://server', {});
-/** The response that client-node gets: Api reads the real one, and has its own texts for refusals. */
+/** A dummy for client-node: Api reads the real response, and has its own error messages. */
 const UNREAD = new ResponseContext(
   200,
   { 'content-type': 'application/json' },

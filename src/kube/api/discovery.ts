@@ -2,7 +2,7 @@
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
 
-/** Kubernetes 1.30 has v2. */
+/** v2 exists since Kubernetes 1.30. */
 const ACCEPT = ['v2', 'v2beta1']
   .map(version => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .join(',');
@@ -17,7 +17,7 @@ interface WireGroups {
   }[];
 }
 
-/** The API groups that serve a resource of this plural. Throws NodepoolError when the server does not tell. */
+/** The API groups that serve a resource of this plural. Throws NodepoolError if discovery fails. */
 export async function groupsServing(api: Api, plural: string): Promise<string[]> {
   const items = await readGroups(api);
   const serves = ({ versions = [] }: (typeof items)[number]) =>
@@ -33,7 +33,7 @@ export async function serves(api: Api, { group, version, plural }: Resource): Pr
   return resources.some(({ resource }) => resource === plural);
 }
 
-/** Those of the resources that the server serves, in the version that it prefers. @param names as `bgppeers.metallb.io` */
+/** Those that the server serves, in its preferred version. @param names as `bgppeers.metallb.io` */
 export async function servedResources(api: Api, names: readonly string[]): Promise<ReadonlyMap<string, Resource>> {
   const groups = await readGroups(api);
   const found = new Map<string, Resource>();

@@ -14,7 +14,7 @@ export interface RequestInfo {
   subresource?: string;
 }
 
-/** @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401 */
+/** @param connection `certificateEnds`: notAfter of the client certificate, called after a 401 */
 export function refusal(
   request: RequestInfo,
   answer: ApiResponse,
@@ -78,7 +78,7 @@ export function refusal(
   }
 }
 
-/** Whether it is not from an API server: a redirect, an HTML page, a 400 without a Status, or a 404 that is neither that nor Go's. */
+/** True for a redirect, an HTML page, a 400 without a Status, or a 404 with neither a Status nor Go's text. */
 function isForeign({ status: code, headers, text }: ApiResponse, status: Status | undefined): boolean {
   if (status !== undefined) return false;
   if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
@@ -100,7 +100,7 @@ export function noApiServer(access: ClusterAccess, answer?: ApiResponse): Nodepo
   );
 }
 
-/** For a list whose continue token repeats. */
+/** The error for a list whose continue token repeats. */
 export function endlessList({ plural }: Resource, { cluster }: ClusterAccess): NodepoolError {
   const { server } = cluster;
   const problem = `cannot list ${plural}: the server ${server} sent the same continue token twice, so the list does not end`;
@@ -159,7 +159,7 @@ function noCredentials(user: string): string {
   return user === '' ? 'none were sent: no user is set' : `none were sent: user "${user}" has none`;
 }
 
-/** The server takes requests without credentials, or with an unknown certificate, for those of this user. */
+/** The server treats requests without credentials, or with an unknown certificate, as requests of this user. */
 const ANONYMOUS = 'system:anonymous';
 
 function anonymous(cannot: string, { user }: ClusterAccess): NodepoolError {
@@ -190,7 +190,7 @@ function forbidden(request: RequestInfo, cannot: string, reason: string, access:
   }
   const [plural = '', subresource] = resource.split('/');
   const what = qualifiedName({ plural, group }) + (subresource === undefined ? '' : `/${subresource}`);
-  // Of `cannot list nodes`.
+  // For example from `cannot list nodes`.
   const act = cannot.replace(/^cannot /, '');
   return new ForbiddenError(`user "${user}" may not ${act}`, [`verb ${verb} on ${what}`]);
 }
@@ -207,7 +207,7 @@ function notFound(
     return new NodepoolError('cluster', `${subject} not found`);
   }
   if (status?.name !== undefined) {
-    // The namespace of a create, or another object, for which a proxy asked.
+    // The namespace of a create is missing, or a proxy reports another object.
     return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create the object, or use another name');
   }
   if (resource === NODE_POOLS) {
@@ -219,7 +219,7 @@ function notFound(
   }
   return new NodepoolError(
     'cluster',
-    // Without a version it is no resource, as /version.
+    // A path without a version is not a resource, for example /version.
     resource.version === ''
       ? `${cannot}: the server ${server} does not have it (404)`
       : `the server ${server} does not have the resource ${qualifiedName(resource)} ${resource.version}`,
@@ -227,7 +227,7 @@ function notFound(
   );
 }
 
-/** One cause in the same line, several as a list. */
+/** A single cause in the same line, several as a list. */
 function invalid(cannot: string, status: Status | undefined, reason: string): NodepoolError {
   const causes = [
     ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
@@ -237,9 +237,9 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
   return new NodepoolError('input', `${cannot}: invalid: ${causes[0] ?? reason}`, 'correct the object');
 }
 
-// Refusals of unknown fields, with fieldValidation=Strict.
+// Errors for unknown fields, with fieldValidation=Strict.
 
-/** Undefined for another reason. The status is 400 for a create, 422 for a patch. @param cannot `cannot create …` */
+/** Undefined for other reasons. The status is 400 for a create, 422 for a patch. @param cannot as `cannot create …` */
 function unknownFields(resource: Resource, cannot: string, reason: string): NodepoolError | undefined {
   const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];
   if (fields === undefined) return undefined;

@@ -7,28 +7,28 @@ import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 
-/** Items in a page that may be kept whole, as kubectl's: 500 nodes are about 5 MB. */
+/** Maximum number of items in a page that may be kept whole, as in kubectl: 500 nodes are about 5 MB. */
 export const PAGE_SIZE = '500';
 
 export interface WirePage {
   metadata?: ListMeta;
-  /** Go may write an empty list as null. */
+  /** Go may encode an empty list as null. */
   items?: unknown;
 }
 
 export interface PageAnswer {
   answer: ApiResponse;
-  /** The decoded list, if it was in protobuf, with its items as `keep` returned them. */
+  /** The decoded list, if the response was protobuf, with the items that `keep` returned. */
   page?: WirePage;
-  /** An item has an unknown field: the page was read again as JSON, and later pages should be. */
+  /** An item had an unknown field: the page was read again as JSON. Later pages should use JSON at once. */
   isUnknown?: boolean;
 }
 
 export interface PageOptions {
   signal?: AbortSignal | undefined;
-  /** Called with the ListMeta of a list in protobuf before its items. */
+  /** Called with the ListMeta of a protobuf list, before its items. */
   onMeta?: ((meta: ListMeta) => void) | undefined;
-  /** Maps each item when it is decoded: 500 whole items would outlive the young generation. Undefined: dropped. */
+  /** Maps each item when decoded: 500 whole items would outlive the young generation. Undefined drops the item. */
   keep?: (item: object) => unknown;
 }
 
@@ -70,14 +70,14 @@ export async function requestPage(
   const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
   let end: ReturnType<ListReader['end']> | undefined;
   try {
-    // Reads the last items.
+    // Decodes the last items.
     if (problem === undefined && answer.status === 200) end = reader.end();
   } catch (error) {
     problem = error;
   }
   if (bug !== undefined) throw bug.error;
   if (problem instanceof UnknownFieldError) {
-    // The body is kept whole: as few items as in a list that is JSON from its start.
+    // The body is kept whole, so the page is as small as in a JSON list.
     const small = { ...query, limit: PAGE_SIZE };
     return { ...(await requestPage(transport, inJson(resource), small, { signal })), isUnknown: true };
   }
@@ -88,7 +88,7 @@ export async function requestPage(
   return { answer: { status, headers, text: end.body.toString('utf8') } };
 }
 
-/** An error of a decoder as UnreadableError, unless it is UnknownFieldError. */
+/** Wraps an error of a decoder in UnreadableError, unless it is an UnknownFieldError. */
 export function unreadable(error: unknown): Error {
   if (error instanceof UnknownFieldError) return error;
   return new UnreadableError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -110,7 +110,7 @@ export function askPage(
   const next = Promise.withResolvers<string | undefined>();
   const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue), keep });
   const nothing = () => next.resolve(undefined);
-  // The caller awaits `answered`, but not that of a page requested ahead: its failure must not be unhandled.
+  // A caller may never await `answered` of a page requested ahead: avoid an unhandled rejection.
   answered.then(nothing, nothing);
   return { answered, next: next.promise };
 }

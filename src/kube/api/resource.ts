@@ -10,7 +10,7 @@ export interface Resource {
   plural: string;
   kind: string;
   namespace?: string;
-  /** Decodes protobuf. Without it, requests accept JSON, as custom resources require. */
+  /** Decodes protobuf. Without it, requests accept JSON only, which custom resources require. */
   decode?: DecodeObject;
   /** The Accept header, for another representation of the objects. */
   accept?: string;
@@ -33,7 +33,7 @@ export const RUNTIME_CLASSES: Resource = {
   plural: 'runtimeclasses',
   kind: 'RuntimeClass',
 };
-/** Who is asking. */
+/** Returns the user of the connection. */
 export const SELF_REVIEWS: Resource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -48,7 +48,7 @@ export const EVENTS: Resource = {
   kind: 'Event',
   namespace: 'default',
 };
-/** Of pools: beside their Events. */
+/** ControllerRevisions of pools: in the namespace of the pools' Events. */
 export const CONTROLLER_REVISIONS: Resource = {
   group: 'apps',
   version: 'v1',
@@ -73,7 +73,7 @@ export function pathOf(resource: Resource, name?: string, subresource?: string):
   return `${root}${scope}/${plural}${rest.join('')}`;
 }
 
-/** Throws for a name that no object can have: in a path or a field selector it would be something else. */
+/** Throws for a name that no object can have: in a path or field selector, it would select something else. */
 export function assertName(kind: string, name: string): void {
   if (!/^\.{0,2}$|[/%,]/.test(name)) return;
   const next = name.includes(',')
@@ -88,14 +88,14 @@ export function acceptOf({ decode, accept }: Resource): string {
   return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
 }
 
-/** The same resource in JSON, whole. */
+/** The same resource as JSON, with all fields. */
 export function inJson({ decode: _decode, accept: _accept, ...resource }: Resource): Resource {
   return resource;
 }
 
 const JSON_TYPE = 'application/json';
 
-/** In the form of RBAC and kubectl: `nodes`, `nodepools.nodes.lailin.xyz`. */
+/** As RBAC and kubectl write it: `nodes`, `nodepools.nodes.lailin.xyz`. */
 export function qualifiedName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

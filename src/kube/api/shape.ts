@@ -1,13 +1,12 @@
 /**
- * The shape of objects that the server sends as JSON: the one place where their types are checked, so that all readers can rely
- * on them. A server decodes its built-in types, so fields of another type come from something else in its place.
- *
- * Not guaranteed: the types of fields that no reader uses, and of custom resources, whose readers check them themselves.
+ * The only check of the types of JSON objects from the server; all readers rely on it. A server decodes its built-in
+ * types: a field of another type comes from something else in its place. Not guaranteed: the types of fields that no
+ * reader uses, and of custom resources, whose readers check them themselves.
  */
 import { isObject } from '../../nodepool/json.ts';
 import { describeValue } from '../../nodepool/spec/read-by-schema.ts';
 
-/** `map`: of strings; `objects` and `strings` are lists; `opaque`: anything, which is not looked into. */
+/** `map`: a map of strings; `objects` and `strings` are lists; `opaque`: any value, not checked. */
 type Shape = 'object' | 'objects' | 'strings' | 'map' | 'string' | 'number' | 'boolean' | 'scalar' | 'time' | 'opaque';
 
 const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
@@ -48,41 +47,41 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     `creationTimestamp deletionTimestamp renewTime acquireTime lastTransitionTime eventTime firstTimestamp lastTimestamp
     deprecatedFirstTimestamp deprecatedLastTimestamp lastObservedTime time`,
   ],
-  // Values of exit codes are numbers.
+  // The `values` of exit codes are numbers.
   ['opaque', 'fieldsV1 openAPIV3Schema data onExitCodes exitCodes'],
 ];
 const SHAPES: ReadonlyMap<string, Shape> = new Map(
   FIELDS.flatMap(([shape, names]) => names.split(/\s+/).map(name => [name, shape] as const)),
 );
-/** Fields without which an item of the list says nothing, and is left out. */
+/** Required fields of list items. An item without one of them is left out. */
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type', 'status'],
   taints: ['key', 'effect'],
   ownerReferences: ['apiVersion', 'kind', 'name', 'uid'],
 };
-/** The same of whole objects, by kind. */
+/** Required fields of whole objects, by kind. */
 const REQUIRED_OF: Readonly<Record<string, string>> = { RuntimeClass: 'handler', ControllerRevision: 'revision' };
-/** Of objects in each other; the built-in types have a dozen. */
+/** Maximum nesting of objects; the built-in types have about a dozen levels. */
 const MAX_DEPTH = 500;
 
-/** A field of an object has another type than the API's. */
+/** A field of an object has another type than in the API. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
 }
 
-/** Groups with types of Kubernetes alone. */
+/** Groups that contain only Kubernetes' own types. */
 const BUILT_IN = new Set([
   ...['', 'apps', 'batch', 'policy', 'node.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'storage.k8s.io'],
   ...['scheduling.k8s.io', 'apiextensions.k8s.io', 'admissionregistration.k8s.io', 'metrics.k8s.io'],
 ]);
 
-/** Removes nulls, in place. Throws ShapeError with the field. Of groups that are not Kubernetes', metadata alone. */
+/** Removes nulls, in place. Throws ShapeError that names the field. In other API groups, checks only the metadata. */
 export function checkShape(object: Record<string, unknown>, group: string): void {
   if (BUILT_IN.has(group)) checkObject(object, '', 0);
   else checkField(object, 'metadata', 'object', '', 0);
 }
 
-/** Throws ShapeError for what every object of its kind has: a node without a name would not be released. */
+/** Throws ShapeError if a required field is missing: a node without a name would not be released. */
 export function checkRequired(object: Record<string, unknown>, kind: string): void {
   const { metadata } = object;
   if (!isObject(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
@@ -103,8 +102,8 @@ function checkObject(object: Record<string, unknown>, path: string, depth: numbe
 }
 
 function shapeOf(name: string, path: string): Shape | undefined {
-  // A condition has a status, too. Pods have amounts as overhead, a RuntimeClass an object with them. The affinity for nodes is one
-  // term, that for pods a list.
+  // A condition has a `status` as well. `overhead` is a map in pods, an object in a RuntimeClass. Required node
+  // affinity is one object, required pod affinity a list.
   if (name === 'status' && path === '') return 'object';
   if (name === 'overhead') return path.endsWith('spec') ? 'map' : 'object';
   if (name !== 'requiredDuringSchedulingIgnoredDuringExecution') return SHAPES.get(name);

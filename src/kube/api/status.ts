@@ -14,11 +14,11 @@ export interface Status {
   group: string;
   name: string | undefined;
   causes: { reason: string; field: string; message: string }[];
-  /** Its `code`, if it is a failure; the HTTP status may differ. */
+  /** The `code` of a failure; the HTTP status may differ. */
   failure: number | undefined;
 }
 
-/** Undefined if the body is no Status, as the plain text of a 404 for a resource that is not served. */
+/** Undefined if the body is not a Status, such as the plain text of a 404 for a resource that is not served. */
 export function parseStatus(text: string): Status | undefined {
   const body = parsedJson(text);
   if (!isObject(body) || body.kind !== 'Status') return undefined;
@@ -30,7 +30,7 @@ export function parseStatus(text: string): Status | undefined {
     resource: textOf(details.kind),
     group: textOf(details.group),
     name: textOf(details.name) || undefined,
-    // `<nil>`: the server's note that it has stopped the validation.
+    // `<nil>`: the server's note that it stopped validating.
     causes: causes
       .filter(cause => cause.field !== '<nil>')
       .map(cause => ({ reason: textOf(cause.reason), field: textOf(cause.field), message: textOf(cause.message) })),
@@ -38,13 +38,13 @@ export function parseStatus(text: string): Status | undefined {
   };
 }
 
-/** Not so a 404 for a resource that is not served, of a proxy, or about another object; a subresource may be. */
+/** False for a 404 of a proxy, for a resource that is not served, or about another object; a subresource may be. */
 export function isMissingObject(answer: ApiResponse, { plural, group }: Resource, name: string): boolean {
   const missing = missingObject(answer);
   return missing?.resource === plural && missing.group === group && missing.name === name;
 }
 
-/** The object that does not exist by the API server's 404; it may differ from the requested one. */
+/** The missing object that the API server's 404 names; it may differ from the requested one. */
 export function missingObject(answer: ApiResponse): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
   const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
   const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
@@ -57,12 +57,12 @@ export function isMissingNamespace(answer: ApiResponse, { namespace }: Resource)
   return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
 }
 
-/** Whether the resourceVersion or UID did not match; a webhook's 409 is no conflict. */
+/** Whether the resourceVersion or UID did not match. A 409 of a webhook is not a conflict. */
 export function isConflict(answer: ApiResponse): boolean {
   return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
 }
 
-/** The message of the Status; of any other body, the first line. */
+/** The message of the Status; for any other body, the first line. */
 export function reasonOf({ text }: Pick<ApiResponse, 'text'>, status = parseStatus(text)): string {
   return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
 }
@@ -73,10 +73,10 @@ function textOf(value: unknown): string {
 
 // Refusals by admission policies and webhooks, recognized by the server's message.
 
-/** Names are restricted, since the next step is a command with the name. */
+/** The pattern is strict, since the next step is a command with the name. */
 const NAME = '[a-z0-9][a-z0-9.-]{0,252}';
 const VALIDATING = new RegExp(`ValidatingAdmissionPolicy '(${NAME})'(?: with binding '${NAME}')? denied request: `);
-// Without a kind for mutating policies (apiserver, policy/generic PolicyError).
+// Mutating policies have no kind in the message (apiserver, policy/generic PolicyError).
 const MUTATING = new RegExp(`^policy ['"](${NAME})['"](?: with binding '${NAME}')? denied request: `);
 const WEBHOOK = new RegExp(`admission webhook "(${NAME})" denied the request(?:: | without explanation)`);
 const WEBHOOK_FAILED = new RegExp(`failed calling webhook "(${NAME})"(?:: |; )`);
@@ -109,7 +109,7 @@ export function policyRefusal(cannot: string, message: string): NodepoolError | 
   return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next, false);
 }
 
-/** Whether a policy or webhook refused: they may answer with any status, as 404 and 409. */
+/** Whether a policy or webhook refused: they may answer with any status, including 404 and 409. */
 function isPolicyRefusal(message: string): boolean {
   return VALIDATING.test(message) || MUTATING.test(message) || WEBHOOK.test(message);
 }

@@ -12,7 +12,7 @@ import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { checkRequired, checkShape } from './shape.ts';
 import { reasonOf } from './status.ts';
 
-/** @param query of every list and watch, as `{ fieldSelector }` */
+/** @param query for every list and watch, such as `{ fieldSelector }` */
 export function listWatch(transport: Transport, preferred: Resource, query: Query = {}): Source {
   let resource = preferred;
   return {
@@ -28,7 +28,7 @@ export function listWatch(transport: Transport, preferred: Resource, query: Quer
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('items is not a list'));
-        // An item that cannot be read is logged and skipped, too.
+        // An unreadable item is logged and skipped.
         const kept =
           read === undefined ? items.map(item => (isReadable(item, resource, undefined) ? item : {})) : items;
         return { kind: 'page', items: kept, resourceVersion, continue: next || undefined };
@@ -55,7 +55,7 @@ export function listWatch(transport: Transport, preferred: Resource, query: Quer
         }
         return { kind: 'ended' };
       } catch (error) {
-        // The reflector resumes the watch, then as JSON.
+        // The reflector resumes the watch, now as JSON.
         if (error instanceof UnknownFieldError) resource = inJson(resource);
         return broken(error);
       }
@@ -63,13 +63,13 @@ export function listWatch(transport: Transport, preferred: Resource, query: Quer
   };
 }
 
-/** An event whose object has fields of wrong types is unusable: the reflector logs and skips it, and the watch continues. */
+/** The reflector logs and skips an event whose object has fields of wrong types, and continues the watch. */
 function eventOf(event: unknown, resource: Resource): object {
   if (!isObject(event)) return event as object;
   return event.type === 'ERROR' || isReadable(event.object, resource, event.type) ? event : {};
 }
 
-/** The reflector checks name, UID and version. */
+/** Name, UID and resourceVersion are checked by the reflector. */
 function isReadable(item: unknown, { group, kind }: Resource, type: unknown): boolean {
   if (!isObject(item) || !isObject(item.metadata)) return true;
   try {

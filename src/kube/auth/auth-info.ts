@@ -9,11 +9,11 @@ export interface AuthInfo {
 
 /** An exec plugin or an auth-provider. It caches its credentials until they expire. */
 export interface AuthInfoSource {
-  /** Throws NodepoolError that names the user. @param refused the server refused the last ones (401) */
+  /** Throws NodepoolError that names the user. @param refused the server refused the last credentials (401) */
   authInfo(options: { refused: boolean }): Promise<AuthInfo>;
 }
 
-/** The process, as a login uses it. */
+/** The environment of a login. */
 export interface LoginSurroundings {
   env: Record<string, string | undefined>;
   /** Milliseconds since 1970. */

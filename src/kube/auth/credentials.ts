@@ -2,7 +2,7 @@
  * TLS material and headers of the user that kubeconfig.ts has chosen, and when to reload them. Not guaranteed: that the
  * server accepts them; after a 401 the caller reloads them (Renewal).
  *
- * Exec plugins and auth-providers have modules of their own, which are loaded only for users that have one.
+ * Exec plugins and auth-providers have their own modules, loaded only for users that need them.
  */
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../controller/clock.ts';
@@ -19,18 +19,18 @@ export interface Credentials {
   headers: Record<string, string | string[]>;
   /** notAfter of the client certificate, read at each call. */
   certificateEnds: () => Date | undefined;
-  /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
+  /** Undefined if the credentials cannot change: not from files, an exec plugin or an auth-provider. */
   renewal: CredentialsRenewal | undefined;
 }
 
 export interface CredentialsRenewal {
-  /** Their age at which they are reloaded. */
+  /** Age of the credentials at which they are reloaded. */
   afterMs: number;
   /** @param refused after a 401: runs a plugin again even if its credentials have not expired */
   load(options: { refused: boolean }): Promise<Credentials>;
 }
 
-/** Period of reading files again: client-go's for tokens; its period for certificates is five minutes. */
+/** Period of reading files again, as in client-go for tokens; client-go reads certificates every five minutes. */
 const FILES_MS = 60_000;
 /** Period of checking whether a plugin's credentials have expired. */
 const PLUGIN_MS = 1_000;
@@ -52,7 +52,7 @@ export async function loadCredentials(
   let tls: Tls | undefined;
   let last: Credentials | undefined;
   /**
-   * The plugin's last credentials were invalid, as a certificate without its key: it is run again before they expire.
+   * The plugin's last credentials were invalid, such as a certificate without its key: run it again before they expire.
    */
   let isUseless = false;
 
@@ -77,7 +77,7 @@ export async function loadCredentials(
       last = await read(refused);
       return last;
     } catch (error) {
-      // A certificate and its key are replaced by two writes. As client-go, keep the last valid credentials meanwhile.
+      // A certificate and its key are replaced by two writes. As client-go, keep the last valid pair in between.
       if (refused || source !== undefined || last === undefined) throw error;
       surroundings.log(0, () => `the previous credentials stay in use: ${(error as Error).message}`);
       return last;
@@ -90,7 +90,7 @@ function readsFiles({ tokenFile, certFile, keyFile }: UserEntry): boolean {
   return [tokenFile, certFile, keyFile].some(file => file !== undefined);
 }
 
-/** As kubectl, refuses a user with two authentication methods. */
+/** As kubectl, rejects a user with two authentication methods. */
 function checkMethods({ name, ...user }: UserEntry): void {
   const pairs: [one: unknown, other: unknown, both: string][] = [
     [user.exec, user.authProvider, 'an exec plugin and an auth-provider'],
@@ -138,7 +138,7 @@ function headersOf(
   };
 }
 
-/** Refuses header values that node:http would reject in every request. The error does not contain the value. */
+/** Rejects header values that node:http would reject in every request. The error does not contain the value. */
 function sendable(headers: Credentials['headers'], { name }: UserEntry): Credentials['headers'] {
   for (const [header, value] of Object.entries(headers)) {
     if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
@@ -152,12 +152,12 @@ function sendable(headers: Credentials['headers'], { name }: UserEntry): Credent
   return headers;
 }
 
-/** Go's headers are UTF-8, Node's latin1: without this, the server would get another name. */
+/** Go encodes headers as UTF-8, Node as latin1: without this, the server would get another name. */
 function inUtf8(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** Percent-encodes bytes that a header name must not have, and %: the server decodes them. */
+/** Percent-encodes % and bytes that a header name must not contain; the server decodes them. */
 function escapeKey(key: string): string {
   const percent = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
   return Buffer.from(key)
@@ -178,7 +178,7 @@ function authorizationOf({ username, password = '' }: UserEntry, token: string |
   return username === undefined ? undefined : `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** Reads the token file at every call. As client-go, `token` is only used until the file has been read once. */
+/** Reads the token file at every call. As in client-go, `token` is only used until the file has been read once. */
 function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) => string | undefined {
   let wasRead = false;
   return refused => {
@@ -191,15 +191,15 @@ function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) 
       wasRead = true;
       return content;
     } catch (error) {
-      // The file may be incomplete while it is written. What was read from it before is newer than `token`.
+      // The file may be incomplete while it is being written. A token read from it earlier is newer than `token`.
       if (token !== undefined && (refused || !wasRead)) return token;
       throw error;
     }
   };
 }
 
-// Supervises logins: a plugin may wait for a person, or hang. A login that takes long is logged, and callers share it.
-// With a limit, waiting callers get an error; the login continues, and the next caller joins it.
+// Supervises logins: a plugin may wait for a person, or hang. A slow login is logged, and callers share it. With a
+// limit, waiting callers get an error; the login continues, and the next caller joins it.
 //
 // Not guaranteed: that a hanging plugin is terminated. client-go has no limit at all.
 
@@ -209,13 +209,13 @@ const LOG_EVERY_MS = 60_000;
 
 export interface LoginOptions {
   user: UserEntry;
-  /** Limit in milliseconds of every login but the first, which may be interactive. */
+  /** Limit in milliseconds of every login except the first, which may be interactive. */
   limitMs: number | undefined;
   clock: Clock;
   log: (level: number, text: () => string) => void;
 }
 
-/** Wraps `load`, and the renewals of what it loads. */
+/** Wraps `load`, and the renewals of the credentials that it loads. */
 export function watchedLogin(
   load: () => Promise<Credentials>,
   { user, limitMs, clock, log }: LoginOptions,

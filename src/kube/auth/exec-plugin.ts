@@ -82,7 +82,7 @@ export class ExecPlugin implements AuthInfoSource {
     throw this.#error(where, hint ?? 'install the plugin, or correct its command in the kubeconfig');
   }
 
-  /** Whether the plugin gets stdin: a terminal that was not read by `-f -`. */
+  /** Whether the plugin gets stdin: stdin is a terminal, and `-f -` has not read it. */
   #isInteractive(): boolean {
     const { stdinIsTTY, stdinIsSpent } = this.#surroundings.terminal;
     switch (this.#config.interactiveMode) {
@@ -193,7 +193,7 @@ function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
 
 // Whether an exec plugin may run, by client-go's rules for credentialPluginPolicy.
 
-/** Throws NodepoolError (input) if not. @param command as the allowlist's entries @param found its lookup */
+/** Throws NodepoolError (input) if not. @param command as in the allowlist @param found its lookup result */
 function checkPolicy(
   policy: PluginPolicy | undefined,
   command: string,
@@ -213,7 +213,7 @@ function checkPolicy(
   throw new NodepoolError('input', problem, 'if you trust the plugin, add it to the allowlist');
 }
 
-/** By its path, or by an entry that is looked up to the same path. */
+/** Whether an entry is the path of the command, or is looked up to the same path. */
 function isAllowed(file: string, allowed: string[], env: LoginSurroundings['env']): boolean {
   if (allowed.includes(file)) return true;
   const ofThatName = allowed.filter(entry => path.basename(entry) === path.basename(file));
@@ -223,10 +223,10 @@ function isAllowed(file: string, allowed: string[], env: LoginSurroundings['env'
   });
 }
 
-// One run of an exec plugin. Its stderr is the terminal; so is its stdin if it is interactive.
+// One run of an exec plugin. Its stderr is the terminal; so is its stdin if the run is interactive.
 
 interface PluginRun {
-  /** Absolute, or relative to the current folder. */
+  /** An absolute path, or relative to the current folder. */
   file: string;
   args: string[];
   env: Record<string, string | undefined>;
@@ -234,10 +234,10 @@ interface PluginRun {
   interactive: boolean;
 }
 
-/** `failed` follows "it" in errors. */
+/** `failed` follows "it" in error messages. */
 type PluginEnd = { stdout: string } | { failed: string };
 
-/** Limit of its stdout; an ExecCredential with a certificate chain has some 20,000 bytes. */
+/** Limit of stdout in bytes; an ExecCredential with a certificate chain has some 20,000 bytes. */
 const MAX_BYTES = 1024 * 1024;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -251,13 +251,13 @@ async function runPlugin(
   if (signal.aborted) return { failed: 'was not started' };
   const { promise, resolve } = Promise.withResolvers<PluginEnd>();
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
-  // Not waiting for stdout to close: the plugin's children may keep it open.
+  // Do not wait until stdout closes: the plugin's children may keep it open.
   const end = () => {
     child?.kill('SIGTERM');
     child?.stdout.destroy();
     resolve({ failed: 'was stopped' });
   };
-  // Before the spawn: a signal right after it would terminate this process alone.
+  // Before the spawn: a signal right after it would terminate only this process.
   const release = endWithUs(end);
   try {
     const stdio = [interactive ? stdin : 'ignore', 'pipe', stderr] as const;
@@ -306,12 +306,12 @@ async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/** Terminates the plugin with this process: it may ignore SIGINT, and gets no `kill`. Returns what stops this. */
+/** Ends the plugin with this process: it may ignore SIGINT, and gets no `kill`. Returns a function to undo this. */
 function endWithUs(end: () => void): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     end();
     release();
-    // Without another listener, the signal terminates this process, as by default.
+    // Without another listener, the signal terminates this process, which is the default.
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   };
   const release = () => {
@@ -384,7 +384,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   return Object.fromEntries(pairs);
 }
 
-/** Optional in v1beta1, which had no such field at first. */
+/** Optional in v1beta1, whose first version did not have the field. */
 function interactiveModeOf(mode: string | undefined, apiVersion: string, where: string, file: string): InteractiveMode {
   if (mode === undefined && apiVersion === `${GROUP}/v1beta1`) return 'IfAvailable';
   const known = INTERACTIVE_MODES.find(one => one === mode);

@@ -151,7 +151,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
 function parseYaml(text: string, file: string): KubeconfigSection {
   let root: unknown;
   try {
-    // As kubectl, the first of several documents.
+    // As kubectl, uses the first of several documents.
     [root] = documentsIn(text);
   } catch (error) {
     const { mark, reason } =
@@ -163,7 +163,7 @@ function parseYaml(text: string, file: string): KubeconfigSection {
   return root;
 }
 
-/** As kubectl, refuses duplicate names in one file. */
+/** As kubectl, rejects duplicate names in one file. */
 function entries(root: KubeconfigSection, list: string, member: string, file: string) {
   const items = root[list] ?? [];
   if (!Array.isArray(items)) throw malformed(file, `${list} is not a list`);
@@ -180,7 +180,7 @@ function entries(root: KubeconfigSection, list: string, member: string, file: st
   });
 }
 
-/** As client-go, a command with a slash is relative to the file; any other is looked up in PATH. */
+/** As in client-go, a command with a slash is relative to the file; any other command is looked up in PATH. */
 function withCommandIn(folder: string, exec: KubeconfigSection | undefined): KubeconfigSection | undefined {
   const command = exec?.command;
   if (!isText(command) || !command.includes(path.sep) || path.isAbsolute(command)) return exec;
@@ -195,12 +195,12 @@ function extensionOf(extensions: unknown, name: string): unknown {
 // Parsing of kubeconfig and kuberc: YAML, and typed fields of a kubeconfig's sections. A value of a wrong type is an
 // error.
 
-/** As kubectl's parser, with the merge key `<<`. */
+/** As in kubectl's parser, with the merge key `<<`. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 export type KubeconfigSection = Record<string, unknown>;
 
-/** Typed fields of a section. As for kubectl, null, an empty string and an empty list are absent. */
+/** Typed fields of a section. As in kubectl, null, an empty string and an empty list count as absent. */
 export class SectionFields {
   readonly body: KubeconfigSection;
   readonly #where: string;
@@ -248,7 +248,7 @@ export class SectionFields {
   }
 }
 
-/** Throws YAMLException, and Error beyond the limits of size, depth and aliases. */
+/** Throws YAMLException, or Error if a limit of size, depth or aliases is exceeded. */
 export function documentsIn(text: string): unknown[] {
   checkLength(text);
   const documents = loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
@@ -274,9 +274,9 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string');
 }
 
-// Opens untrusted paths: regular files alone, without blocking on a FIFO.
+// Opens untrusted paths: only regular files, without blocking on a FIFO.
 
-/** Returns the stats of the open file. Throws an error of node:fs, or Error with its kind. @param flags of open(2) */
+/** Returns the stats of the open file. Throws an error of node:fs, or Error with its kind. @param flags for open(2) */
 export function openRegularFile(
   file: string,
   flags: number = constants.O_RDONLY,

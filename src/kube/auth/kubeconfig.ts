@@ -13,7 +13,7 @@ import {
   type UserEntry,
 } from './kubeconfig-file.ts';
 
-/** The flags that choose cluster and user, and override fields of both. */
+/** The flags that choose the cluster and user, and override their fields. */
 export interface AccessOptions {
   /** Read in place of KUBECONFIG and ~/.kube/config. Must exist. */
   kubeconfig?: string;
@@ -23,7 +23,7 @@ export interface AccessOptions {
   as?: string;
   asUid?: string;
   asGroup?: string[];
-  /** `KEY=VALUE` each. */
+  /** In the form `KEY=VALUE`. */
   asUserExtra?: string[];
   env: Record<string, string | undefined>;
   server?: string;
@@ -41,21 +41,21 @@ export interface AccessOptions {
 export interface ClusterAccess {
   /** Name of the context, if any. */
   context?: string | undefined;
-  /** Of the context, if it has one. */
+  /** Namespace of the context, if any. */
   namespace?: string | undefined;
   cluster: ClusterEntry;
   user: UserEntry;
   /** For errors: a file, a list of files, or `the service account`. */
   source: string;
-  /** Its credentials are those of a pod. */
+  /** The credentials are those of a pod. */
   isInCluster?: boolean;
-  /** The address is that of --server. */
+  /** The address comes from --server. */
   isServerFlag?: boolean;
-  /** The name in the server's certificate is that of --tls-server-name. */
+  /** The name in the server's certificate comes from --tls-server-name. */
   isNameFlag?: boolean;
 }
 
-/** For errors: what has the server's address. */
+/** Where the server's address is configured, for errors. */
 export function addressPlace({ cluster, source, isServerFlag }: ClusterAccess): string {
   return isServerFlag ? '--server' : `server of cluster "${cluster.name}" in ${source}`;
 }
@@ -126,7 +126,7 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const of = context === undefined ? '' : ` of context "${context.name}"`;
   const found = config.clusters.find(({ name }) => name === clusterName);
   const { server } = options;
-  // As for kubectl, --server needs no cluster in the file, unless one is named.
+  // As in kubectl, --server needs no cluster in the file, unless a cluster is named.
   const isFromFlag = clusterName === '' && server !== undefined;
   const named = found ?? (isFromFlag ? { name: server, server, skipTlsVerify: false } : undefined);
   if (named === undefined) {
@@ -137,7 +137,7 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const user = config.users.find(({ name }) => name === userName);
   const { token, clientCertificate, clientKey } = options;
   const hasLogin = (token ?? clientCertificate ?? clientKey) !== undefined;
-  // As kubectl, a context without a user is anonymous, and flags replace the credentials of a user that is not in the file.
+  // As in kubectl: a context without a user is anonymous; credential flags replace a user that is not in the file.
   const isOptional = userName === '' || (hasLogin && options.user === undefined);
   const entry = user ?? (isOptional ? { name: userName } : undefined);
   if (entry !== undefined) {
@@ -148,7 +148,7 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }
 
-/** As client-go, an address without a scheme, `host:port`, means plain HTTP. */
+/** As in client-go, an address without a scheme (`host:port`) means plain HTTP. */
 function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   const { name, server, caFile, caData, skipTlsVerify } = cluster;
   const trusts = {
@@ -174,7 +174,7 @@ function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
     );
   }
   const { username, password } = new URL(isPlain ? plain : server);
-  // Errors and logs contain the address.
+  // Rejected, because errors and logs contain the address.
   if (username !== '' || password !== '') {
     throw new NodepoolError(
       'input',
@@ -235,7 +235,7 @@ function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
   };
 }
 
-/** As kubectl, flags override the fields of the file; extras are merged by key. */
+/** As in kubectl, flags override the fields of the file; extras are merged by key. */
 function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: AccessOptions): UserEntry {
   const fromFlags = {
     ...(as ? { as } : {}),
@@ -268,7 +268,7 @@ function extrasOf(flags: string[]): Record<string, string[]> {
 
 // The flags that override fields of the chosen cluster and user, by client-go's rules (clientcmd's ConfigOverrides).
 
-/** The flags that take a value; kubectl ignores an empty one, which is an unset variable of a script here. */
+/** The flags with a value. kubectl ignores an empty value; here it is an error, as a script's variable may be unset. */
 const VALUES: Record<string, keyof AccessOptions> = {
   '--server': 'server',
   '--tls-server-name': 'tlsServerName',
@@ -293,7 +293,7 @@ function checkOverrides(overrides: AccessOptions): void {
   }
 }
 
-/** As in client-go, --server drops the file's tls-server-name, and a flag about trust drops all that the file trusts. */
+/** As in client-go: --server drops the file's tls-server-name, a trust flag drops all trust settings of the file. */
 function overrideCluster(cluster: ClusterEntry, overrides: AccessOptions): ClusterEntry {
   const { server, tlsServerName, certificateAuthority, insecureSkipTlsVerify, disableCompression } = overrides;
   const { caFile, caData, tlsServerName: named, ...rest } = cluster;
@@ -310,7 +310,7 @@ function overrideCluster(cluster: ClusterEntry, overrides: AccessOptions): Clust
   }) as ClusterEntry;
 }
 
-/** As in client-go, a token takes precedence over a plugin; a certificate stays, and the server looks at it first. */
+/** As in client-go, a token replaces a plugin. A certificate stays, and the server checks it first. */
 function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: AccessOptions): UserEntry {
   const { certFile, certData, keyFile, keyData, ...others } = user;
   const { tokenFile, exec, authProvider, username, password, ...rest } = others;

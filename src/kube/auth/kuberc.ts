@@ -44,7 +44,7 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
   return policyOf(preference, file);
 }
 
-/** The first Preference. As kubectl, documents are parsed one by one: an invalid one does not hide another's policy. */
+/** The first Preference. As kubectl, parses documents one by one: an invalid one does not hide another's policy. */
 function preferenceIn(text: string): KubeconfigSection | undefined {
   const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
   let problem: unknown;
@@ -60,7 +60,7 @@ function preferenceIn(text: string): KubeconfigSection | undefined {
   throw problem ?? new Error(`it has no Preference of ${BETA} or ${ALPHA}`);
 }
 
-/** Whether it has a line that is neither empty nor a comment. */
+/** Whether the document has a line that is neither empty nor a comment. */
 function hasContent(document: string): boolean {
   return document.split('\n').some(line => /^\s*[^\s#]/.test(line));
 }
@@ -87,7 +87,7 @@ function policyOf(preference: KubeconfigSection, file: string): PluginPolicy | u
   return { type, allowed: list.map((entry: unknown, index) => commandOf(entry, index, file)), file };
 }
 
-/** `name` is the name of `command` before 1.36. */
+/** Before kubectl 1.36, the field was called `name` instead of `command`. */
 function commandOf(entry: unknown, index: number, file: string): string {
   const where = `credentialPluginAllowlist[${index}]`;
   const { command, name } = isObject(entry) ? entry : {};

@@ -1,6 +1,6 @@
 /**
  * The legacy auth-provider `oidc`, as client-go's plugin/pkg/client/auth/oidc: uses the id-token until it expires, then
- * refreshes it and writes both tokens to the kubeconfig. As client-go, it does not refresh a token after a 401.
+ * refreshes it and writes both tokens to the kubeconfig. As in client-go, a 401 does not cause a refresh.
  */
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
 } from './kubeconfig-file.ts';
 import { readText } from './tls-material.ts';
 
-/** A token counts as expired this long before its end: clocks differ. */
+/** A token counts as expired this long before its end, because clocks differ. */
 const EARLY_MS = 10_000;
 const LOG_IN = 'log in again with the tool that wrote the kubeconfig';
 
@@ -82,13 +82,13 @@ class Oidc implements AuthInfoSource {
     return token && this.#expiry(token) > this.#surroundings.now() + EARLY_MS ? token : undefined;
   }
 
-  /** Reads the file again, unlike client-go: another process may have used the refresh-token, often valid once. */
+  /** Unlike client-go, reads the file again: another process may have used the refresh-token (often valid once). */
   #lastingInFile(): string | undefined {
     try {
       const user = readKubeconfigFile(this.#file)?.users.find(({ name }) => name === this.#user);
       if (user !== undefined) this.#config = configOf(user, this.#file);
     } catch {
-      // It is being written, or has become invalid: keep the last config.
+      // The file is being written, or is now invalid: keep the last config.
     }
     return this.#lasting();
   }
@@ -97,7 +97,7 @@ class Oidc implements AuthInfoSource {
     try {
       return await this.#refresh();
     } catch (error) {
-      // Another process may have refreshed them at the same time.
+      // Another process may have refreshed the tokens at the same time.
       const token = this.#lastingInFile();
       if (token === undefined) throw error;
       return token;
@@ -146,17 +146,17 @@ class Oidc implements AuthInfoSource {
   }
 }
 
-// Writes refreshed tokens to the kubeconfig that they come from. As kubectl, it rewrites the file without its comments.
+// Writes refreshed tokens to the kubeconfig that they come from. As kubectl, rewrites the file without its comments.
 
 /** kubectl holds the lock during a write. */
 const LOCK_TRIES = 20;
 const LOCK_WAIT_MS = 50;
 
-/** Does nothing if the file no longer has the user. Throws; the file is then unchanged. @param config the new one */
+/** Does nothing if the file no longer has the user. If it throws, the file is unchanged. @param config the new one */
 export async function persistTokens(file: string, user: string, config: Record<string, string>): Promise<void> {
   // Resolved once: a user with write access to the folder could replace the file by a link at any time.
   const target = await realpath(file);
-  // The lock of kubectl.
+  // kubectl uses the same lock.
   const lock = `${file}.lock`;
   await take(lock);
   try {
@@ -174,7 +174,7 @@ export async function persistTokens(file: string, user: string, config: Record<s
   }
 }
 
-/** Waits for the lock: a refresh-token that can be used once must not be lost. */
+/** Waits for the lock: a refresh-token that is valid once must not be lost. */
 async function take(lock: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -197,9 +197,9 @@ function read(file: string): { text: string; stats: BigIntStats } {
   }
 }
 
-/** Replaces the file atomically, with its owner, group and mode. @param original of the file that was read */
+/** Replaces the file atomically; keeps owner, group and mode. @param original stats of the file that was read */
 async function replace(file: string, text: string, original: BigIntStats): Promise<void> {
-  // Unpredictable, and not that of an earlier process with the same id, as 1 in containers.
+  // Unpredictable. A process id would repeat: in containers, it is always 1.
   const next = `${file}.${randomUUID()}.tmp`;
   try {
     const handle = await open(next, 'wx', 0o600);
@@ -211,13 +211,13 @@ async function replace(file: string, text: string, original: BigIntStats): Promi
         () => true,
         () => false,
       );
-      // After chown: the group that it had before must not read it.
+      // After chown: the group before chown must not read the file.
       if (isSame) await handle.chmod(Number(original.mode) & 0o777);
     } finally {
       await handle.close();
     }
     if (isSame) return await rename(next, file);
-    // The file has another owner, which chown cannot set: overwrite it in place, as kubectl.
+    // The file has another owner, which chown cannot set: overwrite the file in place, as kubectl does.
     overwrite(file, text, original);
     await rm(next);
   } catch (error) {
@@ -237,10 +237,10 @@ function overwrite(file: string, text: string, original: BigIntStats): void {
   }
 }
 
-/** Does not follow links. */
+/** Opens the file itself: does not follow links. */
 function openItself(file: string, flags: number) {
   try {
-    // Windows has no O_NOFOLLOW; links need a privilege there.
+    // Windows has no O_NOFOLLOW; creating links requires a privilege there.
     return openRegularFile(file, flags | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? replaced(file) : error;
@@ -256,11 +256,11 @@ function replaced(file: string): Error {
 /** The auth-provider's `config` in the kubeconfig. */
 type OidcConfig = Record<string, string>;
 
-/** Characters of a response that an error quotes. */
+/** Maximum number of characters of a response that an error quotes. */
 const MAX_QUOTED = 80;
-/** Limit of a response: tokens have a few thousand bytes. */
+/** Limit of a response in bytes: tokens have a few thousand bytes. */
 const MAX_BYTES = 1024 ** 2;
-/** Of each request: none waits for a person. */
+/** Limit of each request in milliseconds: no request waits for a person. */
 const DEADLINE_MS = 30_000;
 
 interface IssuerAnswer {
@@ -292,7 +292,7 @@ export async function issuerRequest(
   const headers = { ...form, Authorization: `Basic ${basic}` };
   let answer = await ask(endpoint, { headers, body: `${new URLSearchParams(refresh)}` });
   if (!isGranted(answer)) {
-    // Some issuers want the client's credentials in the form. Go's oauth2 tries both, in this order.
+    // Some issuers require the client's credentials in the form. Go's oauth2 tries both, in this order.
     const who = { client_id: id, ...(secret === '' ? {} : { client_secret: secret }) };
     answer = await ask(endpoint, { headers: form, body: `${new URLSearchParams({ ...refresh, ...who })}` });
   }
@@ -319,7 +319,7 @@ async function tokenEndpoint(issuer: string, ask: IssuerRequest): Promise<string
   if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${quoted(answer.body)}`);
   const { token_endpoint: endpoint } = parsed(answer, url);
   if (!isText(endpoint)) throw new Error(`${url} names no token_endpoint`);
-  // OpenID Connect Discovery 1.0, 3. It gets the refresh-token.
+  // OpenID Connect Discovery 1.0, 3. The endpoint gets the refresh-token.
   if (!isHttps(endpoint)) throw new Error(`${url} names a token_endpoint that is not https://`);
   return endpoint;
 }
@@ -361,7 +361,7 @@ function isGranted({ status, body }: IssuerAnswer): boolean {
 
 function parsed({ body }: IssuerAnswer, url: string): KubeconfigSection {
   const section = sectionIn(body);
-  // The body is not quoted: it may be tokens in another format.
+  // The body is not quoted: it may contain tokens in another format.
   if (section === undefined) throw new Error(`${url} answered with something other than JSON`);
   return section;
 }

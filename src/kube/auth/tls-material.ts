@@ -15,7 +15,7 @@ export interface Tls {
   context: SecureContext | undefined;
 }
 
-/** Returns `last` if its material is the same. Throws NodepoolError (input) for invalid material. */
+/** Returns `last` if the material is unchanged. Throws NodepoolError (input) for invalid material. */
 export function tlsOf(
   { cluster, user, source }: ClusterAccess,
   { ca, cert, key }: AuthInfo & { ca: Buffer | undefined },
@@ -49,10 +49,10 @@ export function tlsOf(
   }
 }
 
-/** notAfter of a certificate in PEM. */
+/** notAfter of a PEM certificate. */
 export function endOf(certificate: string | Buffer | undefined): Date | undefined {
   if (certificate === undefined) return undefined;
-  // Loaded here: it takes a millisecond, and this is asked when credentials are refused.
+  // Loaded here, as it takes a millisecond and is only needed after credentials were refused.
   const { X509Certificate } = process.getBuiltinModule('node:crypto');
   return new X509Certificate(certificate).validToDate;
 }
@@ -62,7 +62,7 @@ export function caOf({ name, caData, caFile }: ClusterAccess['cluster']): Buffer
   return readMaterial(caData, caFile, `certificate-authority of cluster "${name}"`);
 }
 
-/** Codes of errors of node:tls: no known authority has signed the certificate. */
+/** Error codes of node:tls: the certificate is not signed by a known authority. */
 export const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -72,7 +72,7 @@ export const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-/** As Go, the system's authorities; and NODE_EXTRA_CA_CERTS; if there are none, Node's. */
+/** As Go: the system's authorities, and NODE_EXTRA_CA_CERTS. If there are none, Node's. */
 export function publicAuthorities(): string[] {
   const systemCertificates = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
   return systemCertificates.size > 0 ? [...systemCertificates] : getCACertificates('default');
@@ -84,7 +84,7 @@ export function readMaterial(data: string | undefined, file: string | undefined,
   return file === undefined ? undefined : Buffer.from(readText(file, what));
 }
 
-/** As Go, refuses invalid base64, which Node ignores. */
+/** As Go, rejects invalid base64; Node would ignore the error. */
 function fromBase64(data: string, what: string): Buffer {
   const text = data.replace(/[\r\n]/g, '');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64');
@@ -103,7 +103,7 @@ export function readText(file: string, what: string): string {
   }
 }
 
-/** Refuses FIFOs, which kubectl reads: the path may come from an untrusted kubeconfig, and is read again. */
+/** Rejects FIFOs, which kubectl reads: the path may come from an untrusted kubeconfig, and is read several times. */
 function readUpTo(file: string, most: number): string {
   const { descriptor } = openRegularFile(file);
   try {

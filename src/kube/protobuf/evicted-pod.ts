@@ -4,7 +4,7 @@ import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';
 import { bool, decode, type FieldReader, message, type Schema, text, time } from './schema.ts';
 
-/** Set by the kubelet on the mirror pod of a static pod. */
+/** The kubelet sets it on the mirror pod of a static pod. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 const OWNER: Schema = {
@@ -28,7 +28,7 @@ const SOURCE: Schema = {
   10: { name: 'persistentVolumeClaim', read: message({ 1: { name: 'claimName', read: text } }) },
 };
 const readParts = message({ 2: { name: 'source', read: message(SOURCE) } });
-/** JSON has the source's fields in the volume itself. */
+/** In JSON, the fields of the source are in the volume itself. */
 const readVolume: FieldReader = reader => (readParts(reader) as { source?: object }).source ?? {};
 
 const seconds: FieldReader = reader => Number(reader.int64());
@@ -43,7 +43,7 @@ const TOLERATION: Schema = {
 
 const TOLERATIONS = { name: 'tolerations', read: message(TOLERATION), repeated: 'list' as const };
 
-/** Of a label selector and of node affinity alike. */
+/** For label selectors and node affinity. */
 export const REQUIREMENTS = {
   read: message({
     1: { name: 'key', read: text },
@@ -65,7 +65,7 @@ const NODE_AFFINITY: Schema = {
   },
 };
 
-/** What decides on the nodes that the pod can be scheduled to, without other pods. */
+/** The fields that decide on which nodes the pod can be scheduled, without regard to other pods. */
 export const EVICTED_SPEC = {
   7: { name: 'nodeSelector', read: text, repeated: 'map' },
   18: { name: 'nodeAffinity', read: message(NODE_AFFINITY) },

@@ -1,4 +1,4 @@
-/** Reads a list in protobuf item by item as it arrives: of 44 MB of nodes, one is in memory. */
+/** Reads a protobuf list item by item as it arrives: of 44 MB of nodes, only one node is in memory. */
 
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
@@ -6,9 +6,9 @@ import { countWatched } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_OBJECT_LENGTH } from '../wire.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
-/** Limit of a field's tag and length. */
+/** Maximum length of a field's tag and length. */
 const HEAD_BYTES = 10;
-/** Bytes to wait for before items are read: servers send half a node at a time. */
+/** Bytes to collect before items are decoded: servers send half a node at a time. */
 const BLOCK_BYTES = 128 * 1024;
 /** Fields of the envelope (runtime.Unknown) and of the list. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
@@ -24,7 +24,7 @@ export class ListReader {
   readonly #handler: ListHandler;
   readonly #chunks = new ChunkBuffer(bytes => this.#read(bytes, HEAD_BYTES), BLOCK_BYTES);
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
-  /** Bytes of the list that are not yet read; undefined before the list. */
+  /** Bytes of the list that have not been read; undefined before the list starts. */
   #missingBytes: number | undefined;
   #meta: ListMeta = {};
 
@@ -36,7 +36,7 @@ export class ListReader {
     this.#chunks.push(chunk);
   }
 
-  /** Call after the last chunk. Returns a body that is not protobuf unchanged. Throws if the list is cut off. */
+  /** Call this after the last chunk. Returns a body that is not protobuf unchanged. Throws if the list is cut off. */
   end(): { kind: 'list'; meta: ListMeta } | { kind: 'other'; body: Buffer } {
     const unread = this.#chunks.rest();
     const rest = unread.subarray(this.#read(unread, 1).used);
@@ -45,7 +45,7 @@ export class ListReader {
     return { kind: 'list', meta: this.#meta };
   }
 
-  /** @param ahead bytes required to read a field's head; fewer only at the end */
+  /** @param ahead bytes required to read the head of a field; fewer only at the end */
   #read(bytes: Buffer, ahead: number): ConsumedBytes {
     let at = 0;
     if (this.#state === 'start') {
@@ -88,14 +88,14 @@ export class ListReader {
   }
 }
 
-/** The field at this position: its number, and the start and length of its content. */
+/** The field at this position: number, start and length of its content. */
 function headAt(bytes: Buffer, at: number): { field: number; start: number; length: number } {
   const tag = varintAt(bytes, at);
   const length = varintAt(bytes, tag.end);
   return { field: tag.value >>> 3, start: length.end, length: length.value };
 }
 
-/** A varint: seven bits a byte, lowest first; the eighth is set in all but the last. */
+/** A varint: seven bits a byte, lowest first; the eighth bit is set in all bytes except the last. */
 function varintAt(bytes: Buffer, start: number): { value: number; end: number } {
   let value = 0;
   for (let at = start, weight = 1; at < start + HEAD_BYTES / 2; at++, weight *= 128) {
@@ -107,24 +107,24 @@ function varintAt(bytes: Buffer, start: number): { value: number; end: number } 
   throw new RangeError('a field has a head that is too long');
 }
 
-// A parser's input that arrives in chunks, joined in one buffer: views of thousands of chunks cost more than a copy.
+// Joins the chunks for a parser in one buffer: views of thousands of chunks cost more than a copy.
 
 export interface ConsumedBytes {
   /** Bytes consumed from the start. */
   used: number;
-  /** Bytes required after those to read more: at least one more than there are. */
+  /** Bytes required after `used` to read more: at least one more than available. */
   needed: number;
 }
 
 class ChunkBuffer {
   readonly #read: (bytes: Buffer) => ConsumedBytes;
-  /** Bytes that are worth a call of #read. */
+  /** Minimum number of bytes for a call of #read. */
   readonly #worth: number;
   #buffer = Buffer.alloc(0);
   #length = 0;
   #needed: number;
 
-  /** @param read consumes from the start what it can, and must not retain it @param worth bytes before each call */
+  /** @param read consumes bytes from the start, and must not retain them @param worth minimum bytes for a call */
   constructor(read: (bytes: Buffer) => ConsumedBytes, worth = 1) {
     this.#read = read;
     this.#worth = worth;
@@ -175,7 +175,7 @@ export async function readFrames(response: IncomingMessage, onFrame: (frame: Buf
     }
     return { used: at, needed: LENGTH_BYTES };
   });
-  // An iterator would let each event wait for two more turns.
+  // An async iterator would delay each event by two more ticks.
   response.on('data', (chunk: Buffer) => {
     try {
       chunks.push(chunk);

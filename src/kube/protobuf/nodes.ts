@@ -1,4 +1,4 @@
-/** The metadata of a node with its annotations and who set them, which only `adopt` reads. */
+/** The metadata of a node with its annotations and their field managers, read only by `adopt`. */
 
 import type { V1Node } from '@kubernetes/client-node';
 import type { ResourceList } from '../../nodepool/types.ts';
@@ -6,14 +6,14 @@ import type { Wire } from '../wire.ts';
 import { type DecodeObject, NODE_STATUS, nodeSchema } from './objects.ts';
 import { bytes, decode, type FieldReader, message, type Schema, text, wrappedValue } from './schema.ts';
 
-/** As readNodeAnnotations() takes it. */
+/** The input of readNodeAnnotations(). */
 export interface AnnotatedNode {
   uid?: string;
   annotations?: Record<string, string>;
   managedFields?: { manager?: string; fieldsV1?: unknown }[];
 }
 
-/** FieldsV1 is JSON in protobuf, too. */
+/** FieldsV1 is JSON in protobuf as well. */
 const readFieldsV1: FieldReader = reader => {
   const { raw = new Uint8Array() } = message({ 1: { name: 'raw', read: bytes } })(reader) as { raw?: Uint8Array };
   return JSON.parse(Buffer.from(raw).toString('utf8'));
@@ -37,11 +37,11 @@ export function decodeAnnotated(raw: Uint8Array): { metadata?: AnnotatedNode } {
 
 // A node with the runtime handlers that its kubelet reports, for `doctor`.
 
-/** Without its features. */
+/** Without the features of the handler. */
 const HANDLER: Schema = { 1: { name: 'name', read: text } };
 const STATUS: Schema = { ...NODE_STATUS, 12: { name: 'runtimeHandlers', read: message(HANDLER), repeated: 'list' } };
 
-/** @param annotations as of nodeSchema() */
+/** @param annotations see nodeSchema() */
 export function examinedNodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire<V1Node>> {
   const schema = nodeSchema(annotations, STATUS);
   return raw => decode(schema, raw);

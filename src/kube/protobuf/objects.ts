@@ -1,7 +1,7 @@
 /**
- * Decoders of the API's objects in protobuf. The result is that of JSON.parse for the same object, without unused
- * fields. Messages that are written back whole, as taints, throw UnknownFieldError for a field that would be lost.
- * Fields that few commands use have decoders in files of their own.
+ * Decoders of the API's objects in protobuf. The result equals JSON.parse of the same object, without unused fields.
+ * Messages that are written back whole, such as taints, throw UnknownFieldError for a field that would be lost. Fields
+ * that few commands use have decoders in other files.
  *
  * Field numbers: generated.proto of k8s.io/api/core/v1 and k8s.io/apimachinery (meta/v1, runtime). They are never
  * reused.
@@ -15,7 +15,7 @@ export { UnknownFieldError } from './schema.ts';
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-/** Prefix of every object that is not part of another message. */
+/** Prefix of every top-level object. */
 const MAGIC = Buffer.from('k8s\0');
 export const MAGIC_BYTES = MAGIC.length;
 
@@ -67,7 +67,7 @@ export const NODE_STATUS: Schema = {
   7: { name: 'nodeInfo', read: message({ 3: { name: 'bootID', read: text } }) },
 };
 
-/** @param annotations keys of those that are kept; others of a node may be long */
+/** @param annotations keys of the annotations to keep; others of a node may be long */
 export function nodeSchema(annotations: ReadonlySet<string>, status: Schema = NODE_STATUS): Schema {
   const only = new Set([...USED_OF_NODES, ...annotations]);
   const meta: Schema = {
@@ -121,17 +121,17 @@ const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'objec
 /** Decodes a message of one kind, without its envelope. */
 export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
 
-/** @param annotations as of nodeSchema() */
+/** @param annotations see nodeSchema() */
 export function nodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire<V1Node>> {
   const schema = nodeSchema(annotations);
   return raw => decode(schema, raw);
 }
 
-/** Keeps of the annotations only the record, the birth record and the maintenance. */
+/** Keeps only these annotations: the record, the birth record and the maintenance. */
 export const decodeNode = nodeDecoder(new Set());
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 
-/** Name, labels, record and mark of an object without spec and status. */
+/** Name, labels, record and birth record of an object without spec and status. */
 export interface NamedLabels {
   name?: string;
   labels?: Record<string, string>;
@@ -160,7 +160,7 @@ export function decodeListMeta(raw: Uint8Array): ListMeta {
   return decode(LIST_META, raw);
 }
 
-/** Decodes an object in its envelope: of the requested kind, or a Status. */
+/** Decodes an object in its envelope: an object of the requested kind, or a Status. */
 export function decodeEnvelope<T extends object>(body: Uint8Array, decodeObject: DecodeObject<T>): T | object {
   if (!hasMagic(body)) throw new Error('an object has no protobuf envelope');
   const { type, raw = new Uint8Array() }: { type?: { kind?: string }; raw?: Uint8Array } = decode(

@@ -1,4 +1,4 @@
-/** The fields of a pod that decide its scheduling, and that of other pods (scheduling/pod/raw-pod.ts). Field numbers: see objects.ts. */
+/** Fields that decide the scheduling of a pod and of others (scheduling/pod/raw-pod.ts). Numbers: see objects.ts. */
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
@@ -48,7 +48,7 @@ const SELECTOR = message({
   2: { name: 'matchExpressions', ...REQUIREMENTS },
 });
 
-/** Of a claim that is created with each pod. */
+/** The claim template of an ephemeral volume. */
 const CLAIM_SPEC: Schema = {
   1: { name: 'accessModes', ...TEXTS },
   2: {
@@ -57,21 +57,21 @@ const CLAIM_SPEC: Schema = {
   },
   3: { name: 'volumeName', read: text },
   4: { name: 'selector', read: SELECTOR },
-  // Empty: no class; absent: the default one.
+  // Empty: no class; absent: the default class.
   5: { name: 'storageClassName', read: text, keepsZero: true },
   6: { name: 'volumeMode', read: text },
   9: { name: 'volumeAttributesClassName', read: text },
 };
 const CLAIM_TEMPLATE = message({ 2: { name: 'spec', read: message(CLAIM_SPEC) } });
 
-/** Also what concerns the pod itself alone. */
+/** Includes sources that concern only the pod itself. */
 const MOVABLE_SOURCE: Schema = {
   ...SOURCE,
   28: { name: 'csi', read: message({}) },
   29: { name: 'ephemeral', read: message({ 1: { name: 'volumeClaimTemplate', read: CLAIM_TEMPLATE } }) },
 };
 
-/** JSON has the source's fields in the volume itself. */
+/** In JSON, the fields of the source are in the volume itself. */
 function volumeReader(sources: Schema): FieldReader {
   const readFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(sources) } });
   return reader => {
@@ -104,7 +104,7 @@ const SPREAD: Schema = {
   8: { name: 'matchLabelKeys', ...TEXTS },
 };
 
-/** What a pod takes of its node, and what it keeps other pods from. */
+/** The resources that a pod uses on its node, and the fields that keep other pods away. */
 const SPEC: Schema = {
   ...DEMAND_SPEC,
   1: { name: 'volumes', read: volumeReader(SOURCE), repeated: 'list' },
@@ -131,15 +131,15 @@ const MOVABLE_SPEC: Schema = {
   43: { name: 'schedulingGroup', read: message({}) },
 };
 
-/** What is read of pods on nodes, beside what every pod takes of its node. */
+/** Which fields of pods to read, in addition to the resources that they use on their nodes. */
 export interface PodFields {
-  /** For topology spread and pod (anti-)affinity of other pods. */
+  /** Labels, for topology spread and pod (anti-)affinity of other pods. */
   labels: boolean;
-  /** What decides where the pod itself can be scheduled. */
+  /** The fields that decide where the pod can be scheduled. */
   placement: boolean;
-  /** The controller that recreates the pod, and the label by which a Deployment is known. */
+  /** The pod's controller, which recreates it, and the label that identifies a Deployment. */
   owners?: boolean;
-  /** The three of pods on these nodes, and of pods without a controller or with that of a custom resource, alone. Default: of every pod. */
+  /** Nodes whose pods need these fields. Default: all. Pods that no built-in controller recreates always get them. */
   only?: (node: string) => boolean;
 }
 

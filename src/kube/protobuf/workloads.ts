@@ -1,4 +1,4 @@
-/** The fields of pods and pod templates that tell which RuntimeClass they name. Field numbers: see objects.ts. */
+/** The fields of pods and pod templates that name their RuntimeClass. Field numbers: see objects.ts. */
 import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
 import type { DecodeObject } from './objects.ts';
 import { bool, decode, message, type Schema, text } from './schema.ts';
@@ -15,16 +15,16 @@ export interface NamingObject {
     ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
   };
   spec?: {
-    /** Of a pod. */
+    /** In a pod. */
     runtimeClassName?: string;
-    /** Of a controller of pods. */
+    /** In a controller of pods. */
     template?: PodTemplate;
-    /** Of a CronJob. */
+    /** In a CronJob. */
     jobTemplate?: { spec?: { template?: PodTemplate } };
   };
 }
 
-/** Of the metadata: which controller an object has. */
+/** The field of the metadata that names an object's controller. */
 export const OWNERS: Schema = {
   13: {
     name: 'ownerReferences',
@@ -55,7 +55,7 @@ function objectWith(spec: Schema): DecodeObject<NamingObject> {
 }
 
 export const decodeNamingPod = objectWith(POD_SPEC);
-/** Of a Deployment or a StatefulSet. */
+/** For Deployments and StatefulSets. */
 export const decodeReplicated = objectWith({ 3: TEMPLATE });
 export const decodeDaemonSet = objectWith({ 2: TEMPLATE });
 export const decodeCronJob = objectWith({ 5: { name: 'jobTemplate', read: JOB_TEMPLATE } });

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { ProxyAddress } from './proxy.ts';
 
 /**
- * @param target its scheme decides the kind of agent
+ * @param target its scheme selects the kind of agent
  * @param options TLS options for the server and, as in client-go, for an https:// proxy
  */
 export function newAgent(target: URL, proxy: ProxyAddress | undefined, options: https.AgentOptions): http.Agent {

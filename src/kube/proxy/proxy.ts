@@ -1,4 +1,4 @@
-/** The kubeconfig's `proxy-url`, else the environment's by Go's rules. */
+/** The `proxy-url` of the kubeconfig; otherwise the proxy of the environment, by Go's rules. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
@@ -22,7 +22,7 @@ export interface TunnelTarget {
   port: number;
 }
 
-/** Both are empty where the proxy's URL has none. */
+/** Both fields are empty if the proxy's URL has no login. */
 export interface ProxyLogin {
   username: string;
   password: string;
@@ -35,8 +35,8 @@ export function proxyOf({ name, server, proxyUrl }: ProxiedCluster, env: Env): P
 }
 
 /**
- * HTTPS_PROXY or HTTP_PROXY, by the target's scheme, unless NO_PROXY matches; each also in lower case: the rules of
- * golang.org/x/net/http/httpproxy. Servers on this machine are always connected to directly.
+ * HTTPS_PROXY or HTTP_PROXY, by the target's scheme, unless NO_PROXY matches; each also in lower case. These are the
+ * rules of golang.org/x/net/http/httpproxy. Connections to servers on this machine never use a proxy.
  */
 export function proxyFromEnvironment(target: URL, env: Env): ProxyAddress | undefined {
   const names = target.protocol === 'https:' ? ['HTTPS_PROXY', 'https_proxy'] : ['HTTP_PROXY', 'http_proxy'];
@@ -61,7 +61,7 @@ function checked(value: string, source: string): URL {
 
 function isExempt(target: URL, noProxy: string): boolean {
   const host = target.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  // Compared as an address: `127.0.0.1.example.com` may be anywhere.
+  // Compared as an address: the name `127.0.0.1.example.com` may be any host.
   if (host === 'localhost' || isInRange('127.0.0.0', 8, host) || isInRange('::1', 128, host)) return true;
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return noProxy
@@ -78,7 +78,7 @@ function matches(rule: string, host: string, port: string): boolean {
   if (name === '' || (rulePort !== '' && rulePort !== port)) return false;
   if (isIP(name) || isIP(host)) return isIP(name) !== 0 && isInRange(name, isIPv4(name) ? 32 : 128, host);
   const domain = name.replace(/^\*\./, '.');
-  // `.example.com` matches subdomains only, `example.com` also itself.
+  // `.example.com` matches only subdomains, `example.com` matches itself as well.
   return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
@@ -97,7 +97,7 @@ function isInRange(address: string, bits: number, host: string): boolean {
   return list.check(host, hostFamily === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Removes everything before an @, which may be a password, even of a malformed address. */
+/** Removes everything before an @, which may be a password, even in a malformed address. */
 export function withoutLogin(address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1');
 }

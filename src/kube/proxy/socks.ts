@@ -3,14 +3,14 @@ import type { Duplex } from 'node:stream';
 import { SocksClient } from 'socks';
 import type { ProxyLogin, TunnelTarget } from './proxy.ts';
 
-/** Words that follow the proxy's name, by the package's message: its errors have no codes. */
+/** Texts that follow the proxy's name, by message of the package: its errors have no codes. */
 const PROBLEMS: Record<string, string> = {
   'An invalid destination host was provided.': "the server's name has more than 255 bytes",
   'Socket closed': 'it closed the connection',
-  // After 30 s, the package's default and client-go's dial timeout.
+  // After 30 s, the default of the package and the dial timeout of client-go.
   'Proxy connection timed out': 'no answer within 30 s',
   'Received invalid Socks5 initial handshake (invalid socks version)': 'it does not speak SOCKS5',
-  // It sent more than it was asked for.
+  // The proxy sent more than was requested.
   'SocksClient internal error (this should not happen)': 'it does not speak SOCKS5',
   'Received invalid Socks5 initial handshake (no accepted authentication type)':
     'it requires a login: a name and a password, or an unsupported method',
@@ -37,7 +37,7 @@ export async function socksConnect(
   if ([username, password].some(text => Buffer.byteLength(text) > 255))
     throw new Error('its name or password has more than 255 bytes');
   const login = username === '' ? {} : { userId: username, password };
-  // The package requires the proxy's address, and does not use it for a connected socket.
+  // The package requires the proxy's address, but does not use it for a connected socket.
   const proxy = { type: 5 as const, host: '', port: 0, ...login };
   try {
     await SocksClient.createConnection({ command: 'connect', existing_socket: socket, proxy, destination: target });

@@ -56,7 +56,7 @@ function dial({ protocol, hostname, port }: URL, options: SecureContextOptions):
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const to = { host, port: Number(port) || (PORTS[protocol] ?? 0) };
   if (protocol !== 'https:') return connect(to);
-  // tls-server-name is for the server alone. SNI must not be an address.
+  // tls-server-name applies only to the server. SNI must not be an address.
   return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host, checkServerIdentity });
 }
 
@@ -100,7 +100,7 @@ export async function httpConnect(
   if (rest.length > 0) socket.unshift(rest);
 }
 
-/** Rewords parse errors and `socket hang up` of node:http to follow the proxy's name. */
+/** Rewords parse errors and `socket hang up` of node:http, so that they can follow the proxy's name. */
 function problemOf(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW')
     return new Error(`its answer headers have more than ${MAX_HEAD_LENGTH} bytes`, { cause: error });

@@ -9,7 +9,7 @@ const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
 
 export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
   return {
-    // An item of a list has neither apiVersion nor kind; kubectl prints both.
+    // List items have neither apiVersion nor kind, but kubectl prints both.
     list: pool =>
       api.list(CONTROLLER_REVISIONS, (revision: ControllerRevision) => ({ ...TYPE, ...revision }), {
         labelSelector: `${POOL_LABEL}=${pool}`,
@@ -20,7 +20,7 @@ export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
       }),
     get: name => api.get(CONTROLLER_REVISIONS, name),
 
-    /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
+    /** A retry may return `exists` for its own object: the caller then reads it and checks its owner. */
     async create(revision) {
       const { name } = revision.metadata;
       const body = { ...TYPE, ...revision };

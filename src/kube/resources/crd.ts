@@ -85,7 +85,7 @@ async function establishing(api: Api, crd: WireCrd | undefined): Promise<string>
   return (await api.isServed(NODE_POOLS)) ? 'established' : 'the server does not serve nodepools yet';
 }
 
-/** Compares the contents as well: a dry run may keep the resourceVersion of a changed object. */
+/** Also compares the contents: a dry run may keep the resourceVersion of a changed object. */
 function isSame(before: WireCrd, after: WireCrd): boolean {
   return (
     before.metadata?.resourceVersion === after.metadata?.resourceVersion &&
@@ -100,11 +100,11 @@ export interface CrdPort {
   get(): Promise<Record<string, unknown> | undefined>;
   /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may choose one of them. */
   otherGroups(): Promise<string[]>;
-  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
+  /** Creates or updates the CRD: server-side apply, field manager kubectl-nodepool. */
   apply(crd: Record<string, unknown>): Promise<'created' | 'configured' | 'unchanged'>;
-  /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
+  /** Resolves when the CRD is Established and the first list succeeds; throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
-  /** Guarded by the UID of the CRD that was read; throws NodepoolError when the CRD was recreated since. */
+  /** Guarded by the UID of `crd`; throws NodepoolError if the CRD was recreated since. */
   delete(crd: Record<string, unknown>): Promise<'deleted' | 'gone'>;
   /** Resolves when the CRD is gone, or the signal is aborted; throws after the timeout. */
   waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-/** DoctorPort: requests for `doctor`. */
+/** DoctorPort: the requests of `doctor`. */
 import type { Clock } from '../../controller/clock.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { type AccessQuestion, isAllowed, type ReviewSubject } from '../api/access-reviews.ts';
@@ -26,7 +26,7 @@ export function doctorPort(
   return {
     access: accessFacts(transport.access),
     async probe() {
-      // Opens the connection and may log in: the latency is that of the next request.
+      // Opens the connection and may log in, so the latency is that of the next request.
       const opening = await transport.request(VERSION);
       const ours = now();
       const start = clock.now();
@@ -49,7 +49,7 @@ export function doctorPort(
   };
 }
 
-/** Every user who is known may ask who that is. */
+/** Every authenticated user may send this review. */
 async function isAnonymous(api: Api): Promise<boolean> {
   const { status, text } = await api.sendReview(SELF_REVIEWS);
   return status === 403 && parseStatus(text)?.message.includes('User "system:anonymous"') === true;
@@ -74,9 +74,9 @@ function toExaminedNode(node: WireNode, kept: KeptAnnotations): ExaminedNode {
   };
 }
 
-/** Which cluster, as whom, and where that is written. */
+/** The cluster, the user, and where both are configured. */
 export interface AccessFacts {
-  /** None with --cluster alone, and inside of a cluster. */
+  /** Undefined with --cluster alone, and in a pod. */
   context: string | undefined;
   cluster: string;
   server: string;
@@ -89,26 +89,26 @@ export interface AccessFacts {
 }
 
 export interface ServerProbe {
-  /** As `v1.36.3`; undefined when this user may not ask. */
+  /** As `v1.36.3`; undefined if this user may not read it. */
   version: string | undefined;
-  /** Of one request on an open connection. */
+  /** Latency of one request on an open connection. */
   latencyMs: number;
-  /** When an answer came, by the server's clock, to the second, and by the local one; undefined without a Date header. */
+  /** Time of a response by the server's clock (to the second) and the local clock; undefined without a Date header. */
   clocks: { server: Date; ours: Date } | undefined;
-  /** The server took no credentials of this user, and answers requests as those of system:anonymous, who may do nothing. */
+  /** The server accepted no credentials of this user: requests run as system:anonymous, without permissions. */
   isAnonymous: boolean;
 }
 
 export interface ExaminedNode extends Node {
-  /** Names of runtime handlers, "" for the default one; undefined where the kubelet does not tell (before 1.31, or by its runtime). */
+  /** Names of runtime handlers, "" is the default; undefined if not reported (kubelet before 1.31, some runtimes). */
   handlers: string[] | undefined;
 }
 
 export interface DoctorPort {
   access: AccessFacts;
-  /** Throws NodepoolError when there is no answer, or one that a user who is let in would not get. */
+  /** Throws NodepoolError if there is no response, or one that an authenticated user would not get. */
   probe(): Promise<ServerProbe>;
-  /** Whether each is allowed, in their order: to this user, or to another, which needs a permission of its own. */
+  /** Whether each is allowed, in the same order. Reviews of another user require an additional permission. */
   allowed(questions: readonly AccessQuestion[], subject?: ReviewSubject): Promise<boolean[]>;
   nodes: Pick<NodesClient<ExaminedNode>, 'list'>;
 }

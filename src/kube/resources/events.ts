@@ -1,4 +1,4 @@
-/** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
+/** events.k8s.io/v1 Events about pools: those of the reconciler. Reads include core/v1 Events of other reporters. */
 import { hostname } from 'node:os';
 import type { EventsV1Event } from '@kubernetes/client-node';
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
@@ -24,7 +24,7 @@ export interface EventSource {
   suffix?: () => string;
 }
 
-/** The global crypto: reads create no Events, and should not load node:crypto. */
+/** The global crypto, because commands that only read must not load node:crypto. */
 function randomSuffix(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex');
 }
@@ -55,17 +55,17 @@ export function toNodeEvent(
   return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
 }
 
-/** A command that a person or a script runs, `reconcile --watch` outside of a cluster too. @param hostname as `alice@laptop` */
+/** A command that a person or script runs, including `reconcile --watch` on a laptop. @param hostname `alice@laptop` */
 export function commandOn(hostname: string): Reporter {
   return { controller: FIELD_MANAGER, instance: `${FIELD_MANAGER}-${hostname}` };
 }
 
-/** The controller in a cluster. @param hostname of its pod */
+/** The controller in a cluster. @param hostname name of its pod */
 export function controllerOn(hostname: string): Reporter {
   return { controller: CONTROLLER, instance: `${CONTROLLER}-${hostname}` };
 }
 
-/** Of an Event of either API: core/v1 has count and times in the deprecated fields. */
+/** Converts an Event of either API: core/v1 has count and times in the deprecated fields. */
 export function toRecord(event: WireEvent): PoolEventRecord {
   const { regarding, series, metadata } = event;
   const created = event.eventTime || metadata?.creationTimestamp || '';
@@ -91,21 +91,21 @@ function toNodeRecord(event: WireEvent): NamedNodeEventRecord {
 export function eventWriter(api: Api, source: EventSource): ClusterPort['createEvent'] {
   return async (pool, recorded) => {
     const event = toEvent(pool, recorded, source);
-    // Replayable: the name is unique.
+    // Replayable, because the name is unique.
     await api.create(EVENTS, event, event.metadata?.name ?? '', { replayable: true });
   };
 }
 
-/** An item of a list has neither apiVersion nor kind; kubectl prints both. */
+/** List items have neither apiVersion nor kind, but kubectl prints both. */
 function toObject(event: WireEvent): PoolEventObject {
   const { metadata, ...rest } = event;
   const named = { ...metadata, name: metadata?.name ?? '' };
   return { ...toRecord(event), object: { apiVersion: 'events.k8s.io/v1', kind: 'Event', ...rest, metadata: named } };
 }
 
-/** @param reporter of the events of a watch */
+/** @param reporter for the events that a watch writes */
 export function eventsPort(api: Api, transport: Transport, reporter = commandOn(hostname())): EventsPort {
-  // Async: a name that is none rejects, as a request that the server refuses.
+  // Async, so that an invalid name rejects, like a request that the server refuses.
   const list = async <T>(map: (event: WireEvent) => T, pool: string | undefined) =>
     api.list(EVENTS, (event: WireEvent) => (isOurs(event) ? map(event) : undefined), aboutPools(pool));
   const watch = <T>(map: (event: WireEvent) => T, pool: string | undefined) => ({
@@ -130,7 +130,7 @@ export function eventsPort(api: Api, transport: Transport, reporter = commandOn(
   };
 }
 
-/** Selects events about one pool, or about any. */
+/** Selects events about one pool, or about any pool. */
 function aboutPools(pool: string | undefined): Query {
   if (pool !== undefined) assertName(NODE_POOLS.kind, pool);
   const name = pool === undefined ? '' : `,regarding.name=${pool}`;
@@ -163,7 +163,7 @@ export interface PoolEventRecord {
 
 export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
 
-/** With the node that it is about, of that UID. */
+/** Names the node of that UID which it is about. */
 interface NamedNodeEventRecord extends NodeEventRecord {
   node: string;
   uid: string | undefined;
@@ -174,18 +174,18 @@ export interface PoolEventObject extends PoolEventRecord {
 }
 
 export interface EventsPort {
-  /** All events about NodePools, or about one. Unsorted. */
+  /** All events about NodePools, or about one pool. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
-  /** All events about the node, and about earlier ones of its name. Unsorted. */
+  /** All events about the node, including earlier nodes of that name. Unsorted. */
   listAboutNode(node: string): Promise<NamedNodeEventRecord[]>;
-  /** All events about nodes with the reason. Unsorted. */
+  /** All events with this reason about nodes. Unsorted. */
   listAboutNodes(reason: string): Promise<NamedNodeEventRecord[]>;
-  /** As list(). Events of another kind NodePool are transformed to undefined. */
+  /** As list(). Events about another kind NodePool become undefined. */
   watch(pool?: string): WatchedResource<PoolEventRecord | undefined>;
-  /** As list() and watch(), with the objects. */
+  /** As list() and watch(), with the complete objects. */
   listObjects(pool?: string): Promise<PoolEventObject[]>;
   watchObjects(pool?: string): WatchedResource<PoolEventObject | undefined>;
-  /** Where a controller process sends its events. */
+  /** The sink for events of a controller process. */
   sink(): EventSink;
 }
 
@@ -199,15 +199,15 @@ const NAME_LIMIT = 253;
 
 type WireEvent = Wire<EventsV1Event>;
 
-/** One event; `id` makes the name of its object unique. */
+/** One event. `id` makes the name of its object unique. */
 interface EventParts extends Omit<RecordedEvent, 'last' | 'count'> {
   regarding: RecordedEvent['regarding'] & { resourceVersion?: string };
 }
 
 interface Reporter {
-  /** As `example.com/nodepool-controller`. */
+  /** For example `example.com/nodepool-controller`. */
   controller: string;
-  /** Its process. */
+  /** The process of the controller. */
   instance: string;
 }
 
@@ -242,15 +242,15 @@ function eventNamespace({ regarding }: Pick<EventParts, 'regarding'>): string {
 
 // The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events.
 
-/** @param controller as `example.com/nodepool-controller` @param instance its process */
+/** @param controller as `example.com/nodepool-controller` @param instance the process of the controller */
 export function eventSink(api: Api, controller: string, instance: string): EventSink {
   return {
     async create(event) {
       const body = toWireEvent(event, { controller, instance });
-      // Replayable: the name is unique.
+      // Replayable, because the name is unique.
       const answer = await api.write(resourceOf(event), { method: 'POST', body }, { replayable: true });
       const result = toResult(answer);
-      // A create with 404 lacks the namespace: the recorder must not create the Event again.
+      // A 404 of a create means that the namespace is missing: the recorder must not create the Event again.
       return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
     },
 
@@ -278,7 +278,7 @@ function toResult(answer: ApiResponse): SinkResult {
   const { status, text, headers } = answer;
   if (status < 300) return { kind: 'written' };
   const said = parseStatus(text);
-  // The name is unique: the Event exists since an earlier create whose response was lost.
+  // The name is unique: an earlier create succeeded, but its response was lost.
   if (said?.reason === 'AlreadyExists') return { kind: 'written' };
   if (missingObject(answer) !== undefined) return { kind: 'missing' };
   const message = reasonOf(answer, said);

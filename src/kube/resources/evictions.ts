@@ -1,4 +1,4 @@
-/** By policy/v1 Evictions or by deletes, with the UID as precondition: a new pod of the same name stays. */
+/** Removes pods by policy/v1 Evictions or deletes, with the UID as precondition: a new pod of the same name stays. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Budget } from '../../nodepool/drain/budgets.ts';
@@ -62,10 +62,10 @@ export function evictionsClient(api: Api, removal: RemovalOptions = {}): Evictio
   };
 }
 
-/** Undefined: a permanent refusal. */
+/** Undefined for a permanent refusal. */
 export function evictionOf(answer: ApiResponse): RemovalResult | 'many budgets' | undefined {
   const status = parseStatus(answer.text);
-  // The server answers 201 with a Status of 500: the Status counts.
+  // The server answers 201 with a Status of 500: the Status is the result.
   if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
   const outcome = commonOutcome(answer, status);
   if (outcome !== undefined) return outcome;
@@ -74,26 +74,26 @@ export function evictionOf(answer: ApiResponse): RemovalResult | 'many budgets' 
     return { kind: 'namespace ends', message };
   const byBudget = answer.status === 429 && status !== undefined ? budgetRefusal(status) : undefined;
   if (byBudget !== undefined) return byBudget;
-  // Often without a Status: from API priority and fairness, or a proxy.
+  // Often without a Status: the response comes from API priority and fairness, or a proxy.
   const isBusy = [429, 503, 504].includes(answer.status);
   return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
 }
 
 function commonOutcome(answer: ApiResponse, status: Status | undefined): RemovalResult | undefined {
   if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
-  // A budget that is deleted during the eviction: the 404 is not about the pod.
+  // The 404 is about a budget that was deleted during the eviction, not about the pod.
   const missing = missingObject(answer)?.resource;
   if (missing === BUDGETS.plural) return { kind: 'changed' };
   if (missing === PODS.plural) return { kind: 'gone' };
   return answer.status === 409 ? { kind: 'changed' } : undefined;
 }
 
-/** The server names the budget only in a message. */
+/** The name of the budget is only in the message. */
 function budgetRefusal({ causes, message }: Status): RemovalResult | undefined {
   const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
   if (cause === undefined && !message.includes('disruption budget')) return undefined;
   const [, budget, what] = /^The disruption budget (\S+) (.+)$/s.exec(cause?.message ?? '') ?? [];
-  // Printed after a colon: `still being processed by the server`.
+  // Follows a colon: `still being processed by the server`.
   const why = what?.replace(/^is /, '').replace(/\.$/, '');
   return { kind: 'budget', budget, message: why ?? (cause?.message || message) };
 }
@@ -120,7 +120,7 @@ export function toBudget({ metadata, spec = {}, status = {} }: WireBudget): Budg
   const { observedGeneration = 0, disruptionsAllowed = 0, currentHealthy = 0 } = status;
   const { desiredHealthy = 0, expectedPods = 0 } = status;
   const { namespace = '', name, generation = 0 } = metadata;
-  // The disruption controller sets the condition and leaves the counts as they were.
+  // The disruption controller sets the condition without updating the counts.
   const unsynced = status.conditions?.find(
     ({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed',
   );
@@ -151,7 +151,7 @@ async function budgetsOf(api: Api, { namespace, name }: DrainPod): Promise<strin
 
 const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
 
-/** All pods bound to the node, terminated ones too. @param podSelector a label selector */
+/** All pods bound to the node, including terminated ones. @param podSelector a label selector */
 export function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
   return api.list(DRAINED_PODS, toDrainPod, { fieldSelector: `spec.nodeName=${node}`, labelSelector: podSelector });
 }

@@ -1,4 +1,4 @@
-/** What a change of nodes may affect, beside pods. */
+/** Reads the objects that a change of nodes may affect, except pods. */
 
 import { isObject } from '../../nodepool/json.ts';
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
@@ -22,7 +22,7 @@ export function impactPort(api: Api): ImpactPort {
   };
 }
 
-/** One request for discovery, and one list for each resource that is served. */
+/** One discovery request, and one list for each served resource. */
 async function listCustom(
   api: Api,
   paths: readonly SelectorPath[],
@@ -41,7 +41,7 @@ async function listCustom(
         const value = valuesAt(object, fields);
         if (isSet(value)) set.add(path);
         for (const label of labels) {
-          // The same path may be a well-known one, and given, too.
+          // A set, as a given path may also be a well-known one.
           if (namesLabel(value, label)) found.set(label, (found.get(label) ?? new Set()).add(`.${fields.join('.')}`));
         }
       }
@@ -60,12 +60,12 @@ async function listCustom(
   return { selecting, unserved: paths.filter(({ resource }) => !served.has(resource)), unset };
 }
 
-/** Of a list on the way, in one of its items; of an empty list it is not known. @param value of valuesAt() */
+/** Whether the field is set, in a list in any item; true for an empty list. @param value of valuesAt() */
 function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 || value.some(isSet) : value !== undefined;
 }
 
-/** Of a list on the way, the values in each of its items. */
+/** If the path crosses a list, the values in each of its items. */
 function valuesAt(value: unknown, fields: readonly string[]): unknown {
   const [field, ...rest] = fields;
   if (field === undefined) return value;
@@ -98,14 +98,14 @@ interface TemplatedObject {
 
 type VolumeTerms = Parameters<typeof keysOfVolume>[1];
 
-/** Of any of the kinds, what selects nodes. */
+/** The fields by which any of the kinds selects nodes. */
 interface RawSelectingObject extends TemplatedObject {
   spec?: TemplatedObject['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: VolumeTerms } } };
-  /** Of a StorageClass. */
+  /** In a StorageClass. */
   allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
-  /** Of a RuntimeClass. */
+  /** In a RuntimeClass. */
   scheduling?: { nodeSelector?: Record<string, string> };
-  /** Of a Job. */
+  /** In a Job. */
   status?: { conditions?: { type?: string; status?: string }[] };
 }
 
@@ -132,7 +132,7 @@ function listDaemonSets(api: Api): Promise<DaemonSet[]> {
   });
 }
 
-/** By `namespace/name`. */
+/** The key is `namespace/name`. */
 async function listJobs(api: Api): Promise<ReadonlyMap<string, JobFacts>> {
   const jobs = await api.list(RESOURCES.Job, (job: RawJob) => {
     const { name = '', namespace = '', ownerReferences = [] } = job.metadata ?? {};
@@ -153,7 +153,7 @@ interface RawJob {
     backoffLimitPerIndex?: number;
     podFailurePolicy?: { rules?: FailureRule[] };
   };
-  /** `active` is a list in a CronJob, so its type is not checked before. */
+  /** In a CronJob, `active` is a list, so its type was not checked. */
   status?: { active?: unknown; failed?: number };
 }
 
@@ -173,7 +173,7 @@ function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJ
     type === 'DisruptionTarget' && value === 'True';
   const at = rules.findIndex(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
   const earlier = at === -1 ? rules : rules.slice(0, at);
-  // The code with which a container ends on SIGTERM is its own.
+  // The exit code of a container after SIGTERM depends on the program.
   const byCode = earlier.some(({ onExitCodes }) => isObject(onExitCodes)) ? [BY_EXIT_CODE] : [];
   const action = rules[at]?.action;
   if (action === 'Ignore') return { failuresLeft: Infinity, active, notJudged: byCode };
@@ -211,12 +211,12 @@ function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]
 function isCoveredByOwner(kind: SelectingKind, { metadata = {}, spec }: RawSelectingObject): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   if (owner === undefined) return false;
-  // Of a custom resource nothing is known, so its templates are read, but not those of its earlier revisions.
+  // A custom controller may do anything, so its templates are read, but not those of its earlier revisions.
   const isTemplate = spec?.template !== undefined || spec?.jobTemplate !== undefined;
   return !isCustomController(owner) || !isTemplate || (kind === 'ReplicaSet' && spec?.replicas === 0);
 }
 
-/** It creates no pod. */
+/** A finished Job creates no pods. */
 function hasEnded({ status }: RawSelectingObject): boolean {
   const ends = ['Complete', 'Failed'];
   return status?.conditions?.some(({ type = '', status }) => ends.includes(type) && status === 'True') === true;
@@ -244,44 +244,44 @@ function templateOf({ spec }: RawSelectingObject): RawPodSpec | undefined {
   return isObject(template?.spec) ? template.spec : undefined;
 }
 
-// The client for what a change of nodes may affect.
+// The client for objects that a change of nodes may affect.
 
 /** A field of a custom resource that names node labels. */
 export interface SelectorPath {
-  /** As kubectl has it: `bgppeers.crd.projectcalico.org`. */
+  /** As in kubectl: `bgppeers.crd.projectcalico.org`. */
   resource: string;
-  /** Names of fields, from the object on; a list on the way is searched in each item. */
+  /** Names of fields, starting at the object. If the path crosses a list, each of its items is searched. */
   fields: readonly string[];
-  /** The flag and its value, where that names it. */
+  /** The flag and its value, if a flag gave the path. */
   flagText?: string;
 }
 
 interface CustomSelecting {
   selecting: SelectingObject[];
-  /** Whose resource the server does not serve. */
+  /** Paths whose resource the server does not serve. */
   unserved: SelectorPath[];
-  /** Whose field no object has, of a kind with objects. */
+  /** Paths whose field no object has, although objects of the kind exist. */
   unset: { path: SelectorPath; kind: string }[];
 }
 
 export interface JobFacts {
-  /** Its owner. */
+  /** The CronJob that owns the Job. */
   cronJob?: string;
-  /** How many more of its pods may fail before it fails for good. Infinity: evictions do not count. */
+  /** How many more pods may fail before the Job fails for good. Infinity: evictions do not count as failures. */
   failuresLeft: number;
-  /** How many pods it has, which are deleted if it fails. Absent: an index of it fails alone. */
+  /** Number of pods, which are deleted if the Job fails. Absent: only an index of the Job fails. */
   active?: number;
-  /** What decides on its failures and is not judged. */
+  /** Settings that affect failures but are not evaluated. */
   notJudged: readonly string[];
 }
 
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
-  /** Of pods with a controller, the controller is asked. Other objects than pod templates that select no node are left out. */
+  /** Leaves out pods with a controller, which is read instead, and objects without a template that select no node. */
   selecting(kind: SelectingKind): Promise<SelectingObject[]>;
-  /** Those of the custom resources that name one of the labels in one of the fields. */
+  /** The custom resources that name one of the labels in one of the fields. */
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
-  /** By `namespace/name`. */
+  /** The key is `namespace/name`. */
   jobs(): Promise<ReadonlyMap<string, JobFacts>>;
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallelSets(): Promise<ReadonlySet<string>>;

@@ -1,6 +1,6 @@
 /**
- * Which annotations of nodes a connection keeps when it reads them: those that pools set, and those in the record of the
- * node itself. Others may be long, and are dropped while they are decoded (docs/decisions/0039).
+ * Which annotations of nodes a connection keeps: those that pools set, and those in the record of the node itself.
+ * Others may be long, and are dropped by the decoder (docs/decisions/0039).
  */
 import type { V1Node } from '@kubernetes/client-node';
 import { setOwn } from '../../nodepool/json.ts';
@@ -11,13 +11,13 @@ import type { Node } from '../../nodepool/types.ts';
 import { type DecodeObject, nodeDecoder } from '../protobuf/objects.ts';
 import type { Wire } from '../wire.ts';
 
-/** `kept`: of a node in protobuf, the keys that it was decoded with, beside those in its record. */
+/** `kept`: for a node in protobuf, the keys that the decoder kept, in addition to those in its record. */
 export type WireNode = Wire<V1Node> & { kept?: ReadonlySet<string> };
 
 export type NodeDecoder = (annotations: ReadonlySet<string>) => DecodeObject<Wire<V1Node>>;
 
 export class KeptAnnotations {
-  /** Replaced when it grows: nodes refer to it. */
+  /** Replaced when it grows, because nodes refer to it. */
   #keys: ReadonlySet<string>;
   readonly #records = new RecordCache();
 
@@ -25,12 +25,12 @@ export class KeptAnnotations {
     this.#keys = new Set(keys);
   }
 
-  /** From now on, nodes are read with these annotations, too. */
+  /** Later reads of nodes keep these annotations as well. */
   add(keys: Iterable<string>): void {
     this.#keys = withKeys(this.#keys, keys);
   }
 
-  /** For one request. */
+  /** Additional keys for one request. */
   with(keys: Iterable<string>): KeptAnnotations {
     const more = withKeys(this.#keys, keys);
     return more === this.#keys ? this : new KeptAnnotations(more);
@@ -47,7 +47,7 @@ export class KeptAnnotations {
     };
   }
 
-  /** The annotations of a node as it came. */
+  /** The annotations of a node that was read. */
   of({ metadata = {}, kept = this.#keys }: WireNode): Pick<Node, 'annotations' | 'keptAnnotations'> {
     const { annotations: all = {} } = metadata;
     const recorded = this.#recorded(recordIn(all));
@@ -63,12 +63,12 @@ export class KeptAnnotations {
   }
 
   #recorded(record = ''): ReadonlyMap<string, unknown> {
-    // Most records have none, and need not be parsed.
+    // Most records have no annotations, and need not be parsed.
     return record.includes('"annotations"') ? (this.#records.read(record)?.annotations ?? NO_SLOTS) : NO_SLOTS;
   }
 }
 
-/** The same set where it has all of them. */
+/** Returns the same set if it already has all keys. */
 function withKeys(keys: ReadonlySet<string>, more: Iterable<string>): ReadonlySet<string> {
   const missing = [...more].filter(key => !keys.has(key));
   return missing.length === 0 ? keys : new Set([...keys, ...missing]);

@@ -8,7 +8,7 @@ import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 
-/** Half of the renew deadline: a second attempt, on another connection, is in time. */
+/** Half of the renew deadline: a second attempt on another connection is still in time. */
 const URGENTLY = { urgent: true, deadlineMs: 5_000 };
 
 type WireLease = Wire<V1Lease>;
@@ -25,12 +25,12 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
     if (answer.status < 300) return toLease(api.object(resource, answer));
     throw api.refusal({ verb, resource, name }, answer);
   };
-  /** Not by PUT: a PATCH with the resourceVersion keeps fields of other managers. */
+  /** PATCH with the resourceVersion instead of PUT: it keeps fields of other managers. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
     const request: WriteRequest =
       method === 'POST' ? { method, body } : { method, name, body, contentType: MERGE_PATCH };
     const answer = await api.write(resource, request, URGENTLY);
-    // A lease that was deleted counts as changed by another process.
+    // A deleted lease counts as changed by another process.
     if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))
       return { kind: 'conflict' };
     return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
@@ -73,7 +73,7 @@ function toLease({ metadata, spec = {} }: WireLease): Lease {
   return { record, resourceVersion: metadata?.resourceVersion ?? '' };
 }
 
-/** A MicroTime must have six digits of a second. */
+/** A MicroTime must have six decimal digits of a second. */
 export function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }

@@ -26,16 +26,16 @@ import { Transport } from '../transport/transport.ts';
 import type { CompletionNames, NamesKind } from './names.ts';
 
 export interface ListNamesOptions {
-  /** Limit in milliseconds, login included. */
+  /** Limit in milliseconds, including the login. */
   deadlineMs: number;
   /** This program's version, for the User-Agent. */
   version: string;
   env: Record<string, string | undefined>;
-  /** Of pods. */
+  /** For pods. */
   namespace?: string | undefined;
 }
 
-/** More than anybody reads through; a namespace can have many more, and each has a kilobyte of metadata. */
+/** More than a person reads; a namespace can have many more pods, each with about a kilobyte of metadata. */
 const MAX_PODS = 1_000;
 
 /** Opens a connection and closes it. Rejects with any error. */
@@ -46,7 +46,7 @@ export async function listNames(
 ): Promise<CompletionNames> {
   const resource = resourceOf(kind, namespace);
   const ended = new AbortController();
-  // A plugin's stderr would be printed into the line that is being typed.
+  // The stderr of a plugin would appear in the line that the user is typing.
   const login = { env, signal: ended.signal, terminal: { ...NO_TERMINAL, stderr: 'ignore' as const } };
   const transport = new Transport({
     access,
@@ -59,7 +59,7 @@ export async function listNames(
   });
   try {
     const { answer, page } = await requestPage(transport, resource, queryOf(kind));
-    // A user without permission, or a cluster without the resource, has no names; nor does the cache.
+    // Without permission, or without the resource, there are no names; the cache stores that result.
     if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
     const items = page === undefined ? itemsOf(answer.text) : [];
@@ -87,7 +87,7 @@ export async function listNames(
   }
 }
 
-/** Pools and revisions are few, and more than metadata is needed. Others would be large. */
+/** Pools and revisions are few and need more than metadata. Other resources would be too large. */
 function resourceOf(kind: NamesKind, namespace: string | undefined): Resource {
   switch (kind) {
     case 'pools':
@@ -103,13 +103,13 @@ function resourceOf(kind: NamesKind, namespace: string | undefined): Resource {
   }
 }
 
-/** From the server's watch cache: slightly old names are good enough. With that version, the server ignores a limit. */
+/** From the server's watch cache: slightly outdated names suffice. With version 0, the server ignores a limit. */
 function queryOf(kind: NamesKind): Query {
   if (kind === 'pods') return { limit: `${MAX_PODS}` };
   return { resourceVersion: '0', ...(kind === 'revisions' ? { labelSelector: POOL_LABEL } : {}) };
 }
 
-/** More values than anybody reads through. */
+/** More values than a person reads. */
 const MAX_VALUES = 100;
 
 function namesOf(items: NamedLabels[]): CompletionNames {
@@ -143,7 +143,7 @@ function nodesOf(items: NamedLabels[]): CompletionNames {
   return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
 }
 
-/** The pool of a record or birth record. */
+/** The pool in a record or birth record. */
 function recordedPool(raw = ''): string | undefined {
   const json = parsedJson(raw);
   return isObject(json) && typeof json.pool === 'string' ? json.pool : undefined;

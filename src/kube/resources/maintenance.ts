@@ -12,7 +12,7 @@ import type { Transport } from '../transport/transport.ts';
 import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
 
-/** Merges the list of conditions by their type: those of others are not sent. */
+/** Merges the list of conditions by type, so that conditions of others need not be sent. */
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
 export function maintenancePort(api: Api, transport: Transport): MaintenancePort {
@@ -47,13 +47,13 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
     },
     async record(node, recorded) {
       const event = toNodeEvent(node, recorded, { hostname: hostname(), now: () => new Date() });
-      // Replayable: the name is unique.
+      // Replayable, because the name is unique.
       await api.create(EVENTS, event, event.metadata?.name ?? '', { replayable: true });
     },
   };
 }
 
-/** Servers let every known user ask; an administrator can take the role `system:basic-user` away. */
+/** By default, every authenticated user may ask; an administrator can revoke the role `system:basic-user`. */
 async function ownerOf(api: Api, transport: Transport): Promise<MaintenanceOwner> {
   const answer = await api.sendReview(SELF_REVIEWS);
   if (answer.status >= 200 && answer.status < 300) return checked({ name: usernameIn(answer.text), from: 'server' });
@@ -83,20 +83,20 @@ function checked(owner: MaintenanceOwner): MaintenanceOwner {
   throw new NodepoolError('cluster', problem, `use a user name of at most ${MAX_OWNER_LENGTH} characters`);
 }
 
-/** The condition of a node whose maintenance is published, as this program writes it. */
+/** The condition that this program publishes for a node under maintenance. */
 export interface PublishedMaintenance {
   reason: string;
   message: string;
 }
 
-/** What decides on the condition, as it is now. */
+/** The fields of a node that a publication of its maintenance needs. */
 export interface NodeCondition extends Pick<Node, 'uid' | 'resourceVersion' | 'unschedulable' | 'maintenance'> {
-  /** Of the type; undefined where the node has none. */
+  /** The condition of the type; undefined if the node has none. */
   condition: { status: string; reason: string; message: string } | undefined;
 }
 
 export interface MaintenancePort {
-  /** Who is asking, by the server; where it does not say, by the kubeconfig. Throws where neither has a name. */
+  /** The user according to the server; if it does not say, the kubeconfig. Throws if neither has a name. */
   owner(): Promise<MaintenanceOwner>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;

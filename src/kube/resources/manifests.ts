@@ -74,23 +74,23 @@ export type ManifestObject = {
   [field: string]: unknown;
 };
 
-/** The objects of the controller in the cluster; only their kinds are known. */
+/** The objects of the controller in the cluster, of any kind. */
 export interface ManifestsPort {
-  /** Whether the server serves the object's kind in its version, by discovery. */
+  /** Whether the server serves the object's kind and version, by discovery. */
   isServed(object: ManifestObject): Promise<boolean>;
-  /** The one of that name as the server has it, raw. */
+  /** The object of that kind and name on the server, unchanged. */
   get(object: ManifestObject): Promise<ManifestObject | undefined>;
-  /** Those of the kind that `keep` takes, in all namespaces. */
+  /** All objects of the kind that `keep` accepts, in all namespaces. */
   list(
     kind: Pick<ManifestObject, 'apiVersion' | 'kind'>,
     keep: (object: ManifestObject) => boolean,
   ): Promise<ManifestObject[]>;
-  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
+  /** Creates or updates it: server-side apply. `no namespace`: the object's namespace does not exist. */
   apply(
     object: ManifestObject,
   ): Promise<{ applied: 'created' | 'configured' | 'unchanged'; object: ManifestObject } | 'no namespace'>;
   /** Replaces the whole spec, guarded by the resourceVersion of `live`. */
   replaceSpec(live: ManifestObject, spec: unknown): Promise<void>;
-  /** With its UID as precondition, if it has one; throws NodepoolError when another object has the name by now. */
+  /** Guarded by the object's UID, if it has one; throws NodepoolError if another object has the name now. */
   delete(object: ManifestObject): Promise<'deleted' | 'gone'>;
 }

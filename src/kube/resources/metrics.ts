@@ -12,7 +12,7 @@ import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { NodeUsage, NoUsage, PodUsage } from './pods.ts';
 
-/** Its lists have no pages. */
+/** The lists of metrics.k8s.io have no pages. */
 const NODE_METRICS: Resource = {
   group: 'metrics.k8s.io',
   version: 'v1beta1',
@@ -30,7 +30,7 @@ export async function nodeUsage(transport: Transport, signal: AbortSignal): Prom
   return none ?? { kind: 'served', byNode };
 }
 
-/** As nodeUsage(). A quantity that cannot be read counts as 0. */
+/** As nodeUsage(). A quantity that cannot be parsed counts as 0. */
 export async function podUsage(transport: Transport, signal: AbortSignal): Promise<PodUsage> {
   const byPod = new Map<string, Amounts>();
   const read = quantityReader();
@@ -50,7 +50,7 @@ function addReadable(sum: Amounts, list: ResourceList | undefined, read: ReadQua
   }
 }
 
-/** Calls `keep` with every item. Undefined when all were read. */
+/** Calls `keep` with every item. Undefined if all were read. */
 async function readUsage(
   transport: Transport,
   resource: Resource,

@@ -11,7 +11,7 @@ import {
 /** They do not prompt without stdin, whatever their interactiveMode; `aws` asks for a second factor on the terminal. */
 const QUIET_PLUGINS = ['aws-iam-authenticator', 'doctl', 'gke-gcloud-auth-plugin'];
 /**
- * Plugins that open a browser, even with interactiveMode Never, which kubelogin's guide sets: it is about stdin alone.
+ * Plugins that open a browser, even with interactiveMode Never (set by kubelogin's guide), which is only about stdin.
  */
 const BROWSER_LOGIN = /login|oidc|pinniped|teleport|\b(sso|tsh)\b/i;
 
@@ -29,7 +29,7 @@ export function namesPort(options: NamesOptions): NamesPort {
   };
   return {
     access: () => accessNames(options),
-    // Everything: the same server or user name with other fields may be another cluster or user.
+    // All fields: the same server or user name with other fields may be another cluster or user.
     identity: () => JSON.stringify(access()),
     isQuiet: () => isQuiet(access().user),
     namespace: () => access().namespace ?? 'default',
@@ -40,7 +40,7 @@ export function namesPort(options: NamesOptions): NamesPort {
   };
 }
 
-/** Whether a login neither opens a browser nor prompts: completion must not. */
+/** Whether a login neither opens a browser nor prompts, as completion requires. */
 function isQuiet({ exec, authProvider }: ClusterAccess['user']): boolean {
   if (authProvider !== undefined) return false;
   if (exec === undefined) return true;
@@ -57,34 +57,34 @@ export type NamesKind = 'pools' | 'nodes' | 'revisions' | 'namespaces' | 'pods';
 
 export interface CompletionNames {
   names: string[];
-  /** Keys of the labels that any of them has. */
+  /** Label keys that any of the objects has. */
   labelKeys: string[];
-  /** Their values, by key; not of a key with many, as a node's hostname. */
+  /** Label values, by key; without keys of many values, such as the hostname of nodes. */
   labelValues?: Record<string, string[]>;
-  /** Of pools: what their nodes have any of. */
+  /** For pools: the resources of their nodes. */
   resources?: string[];
-  /** Of pools: the taints that any of them sets, as flags take them. */
+  /** For pools: the taints that any pool sets, in the form of flags. */
   taints?: string[];
   startupTaints?: string[];
-  /** Of pools: keys of the annotations that any of them sets. */
+  /** For pools: the annotation keys that any pool sets. */
   annotations?: string[];
-  /** Of revisions: their numbers, by the pool that they are labelled with. */
+  /** For revisions: the numbers, by the pool in their label. */
   revisions?: Record<string, string[]>;
-  /** Of nodes: those that carry a pool's record, by pool. */
+  /** For nodes: those with the record of a pool, by pool. */
   recorded?: Record<string, string[]>;
-  /** Of nodes: those without a record, by each role that they have. By default a pool's members have the role of its name. */
+  /** For nodes: those without a record, by role. By default, a pool selects the role of its own name. */
   roles?: Record<string, string[]>;
 }
 
 export interface NamesPort {
-  /** Throws NodepoolError when the kubeconfig cannot be read. */
+  /** Throws NodepoolError if the kubeconfig cannot be read. */
   access(): AccessNames;
-  /** Which server, as which user. It has secrets in it, and is only to be hashed. Throws NodepoolError without any. */
+  /** Identifies the server and the user. Contains secrets: only hash it. Throws NodepoolError without a cluster. */
   identity(): string;
-  /** That of the context, or `default`. Throws as identity() does. */
+  /** The namespace of the context, or `default`. Throws as identity() does. */
   namespace(): string;
-  /** Whether the login can be done without a person; only then list() may be called. */
+  /** Whether the login needs no person; call list() only then. */
   isQuiet(): boolean;
-  /** All of a kind, of pods the first ones; none where the user may not list them. Rejects after the time. */
+  /** All objects of a kind (the first pods); none if the user may not list them. Rejects after the time. */
   list(kind: NamesKind, timeoutMs: number, namespace?: string): Promise<CompletionNames>;
 }

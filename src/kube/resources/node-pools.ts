@@ -1,4 +1,4 @@
-/** NodePools as JSON in both directions: unknown fields are not lost. */
+/** NodePools as JSON in both directions, so that unknown fields are not lost. */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
@@ -16,7 +16,7 @@ import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { KeptAnnotations } from './kept-annotations.ts';
 
-/** Fields of the spec that every CRD of a NodePool has, that of the earlier operator too. */
+/** Fields of the spec in every CRD of NodePools, including that of the earlier operator. */
 const IN_EVERY_CRD: readonly string[] = ['labels', 'taints', 'handler'];
 /** Fields of the spec that earlier CRDs prune. */
 const LOSABLE = SPEC_FIELDS.filter(field => !IN_EVERY_CRD.includes(field));
@@ -39,7 +39,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
           { ...NODE_POOLS, ...ONLY_METADATA },
           { limit: PAGE_SIZE },
         );
-        // Any other answer has no list: a server that gives no protobuf costs the suggestion.
+        // Any other response has no list: a server without protobuf only costs the suggestion.
         const items = answer.status === 200 ? ((page?.items ?? []) as NamedLabels[]) : [];
         return items.flatMap(({ name }) => name ?? []);
       } catch (error) {
@@ -89,7 +89,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     },
     setFinalizers: (pool, finalizers) =>
       patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }),
-    // All of them, as a dry run may have set the first: the server then has no map to add to.
+    // Sends all annotations: a dry run may have set the first, and the server then has no map to add to.
     annotate: (pool, key, value) => {
       const annotations = withAnnotation(pool.metadata.annotations, key, value);
       return patchGuarded(api, pool, { op: 'add', path: '/metadata/annotations', value: annotations });
@@ -98,15 +98,15 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     patchStatus: (pool, status) => patchGuarded(api, pool, { op: 'add', path: '/status', value: status }, 'status'),
     async delete({ metadata }) {
       const result = await api.delete(NODE_POOLS, metadata);
-      // The UID differs: the pool that was meant is gone.
+      // The UID differs: the requested pool no longer exists.
       return result === 'conflict' ? 'gone' : result;
     },
   };
 }
 
 /**
- * A JSON patch that tests the resourceVersion and the fields of the spec that earlier CRDs prune: with such a CRD, the
- * write would store the spec without them. The spec of an unreadable pool differs from the server's, so it is not tested.
+ * A JSON patch that tests the resourceVersion, and the fields of the spec that earlier CRDs prune: such a CRD would
+ * store the spec without them. The spec of an unreadable pool differs from the server's, so it is not tested.
  */
 async function patchGuarded(
   api: Api,
@@ -138,7 +138,7 @@ function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec, status: { ...status, conditions: readable } };
 }
 
-/** managedFields are the larger part of a small object, and unused. */
+/** managedFields are unused, and the larger part of a small object. */
 export function withoutManagedFields<T extends { metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
   return { ...object, metadata: metadata as T['metadata'] };

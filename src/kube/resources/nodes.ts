@@ -25,7 +25,7 @@ import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 
 export type { WireNode };
 
-/** With managedFields of the spec as well, and without the images that make a node large. */
+/** Metadata with the managedFields of the spec, without the images that make a node large. */
 const NODE_METADATA: Resource = {
   ...inJson(NODES),
   accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json',
@@ -98,7 +98,7 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
     async patch(name, patch, { isTrial } = {}) {
-      // Those of a deleted pool are known from the record alone, which the answer no longer has.
+      // After the write, the record no longer names the annotations of a deleted pool, so they are kept here.
       const answered = kept.with(Object.keys(patch.annotations ?? {}));
       const resource = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
       const write = await api.patch<WireNode>(resource, name, {
@@ -112,7 +112,7 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
   };
 }
 
-/** A node exactly as the server sends it; undefined if there is none. */
+/** A node exactly as the server sends it; undefined if it does not exist. */
 export function nodeObject(api: Api, name: string): Promise<RawNode | undefined> {
   return api.get(inJson(NODES), name);
 }
@@ -128,9 +128,9 @@ export async function datedNode(api: Api, kept: KeptAnnotations, name: string): 
   );
 }
 
-/** The names and labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */
+/** The names and labels of the matching nodes. Reads only metadata: a tenth of the node. */
 export function nodeLabels(api: Api, labelSelector?: string): Promise<LabelledNode[]> {
-  // In JSON, an item has its metadata in a field.
+  // In JSON, the metadata is a field of the item.
   const labelsOf = (item: NamedLabels & { metadata?: NamedLabels }) => {
     const { name = '', labels = {} } = item.metadata ?? item;
     return { name, labels };
@@ -138,11 +138,11 @@ export function nodeLabels(api: Api, labelSelector?: string): Promise<LabelledNo
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }
 
-/** All nodes with their annotations, for `adopt`. Of each item, the long annotations are dropped before the next is read. */
+/** All nodes with their annotations, for `adopt`. Drops the long annotations of an item before it reads the next. */
 export async function annotatedNodes(api: Api, kept: KeptAnnotations): Promise<AnnotatedNodes> {
   const decode = kept.decoder();
   const resource = { ...NODES, decode: (raw: Uint8Array) => ({ ...decodeAnnotated(raw), node: decode(raw) }) };
-  // In JSON, an item is the node.
+  // In JSON, the item is the node.
   const read = await api.list(resource, (item: { metadata?: AnnotatedNode; node?: WireNode } & WireNode) => ({
     node: toNode(item.node ?? item, kept),
     annotations: readNodeAnnotations(item.metadata ?? {}),
@@ -150,12 +150,11 @@ export async function annotatedNodes(api: Api, kept: KeptAnnotations): Promise<A
   return { nodes: read.map(({ node }) => node), annotations: read.map(({ annotations }) => annotations) };
 }
 
-// The conditions of a node with the status True. Most nodes have Ready alone; the others share one list where they have the
-// same.
+// The conditions of a node with status True. Most nodes have only Ready; equal lists of other conditions are shared.
 
-/** Of one node: its kubelet can report any number. */
+/** Maximum for one node: its kubelet can report any number. */
 const MAX_CONDITIONS = 64;
-/** Number of lists that are shared, and the characters of each; others belong to one node. */
+/** Number of shared lists, and the maximum characters of each; other lists belong to one node. */
 const MAX_LISTS = 1_000;
 const MAX_SHARED_LENGTH = 1_000;
 
@@ -176,7 +175,7 @@ export function trueConditions(all: readonly WireCondition[]): Pick<Node, 'ready
   for (const { type = '', status } of all) {
     if (status !== 'True') continue;
     if (type === 'Ready') ready = true;
-    // A pool can wait for no other.
+    // A pool can wait only for valid condition types.
     else if (keyProblem(type) === undefined) others.push(type);
   }
   return { ready, ...readySince, ...(others.length === 0 ? {} : { conditions: shared(others) }) };
@@ -195,7 +194,7 @@ export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
 
 export interface AnnotatedNodes {
   nodes: Node[];
-  /** In the same order. */
+  /** In the order of `nodes`. */
   annotations: NodeAnnotations[];
 }
 

@@ -16,9 +16,9 @@ export type WirePod = Wire<V1Pod>;
 const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
 
 /**
- * Of all pods that are bound to a node and have not terminated. Throws NodepoolError.
- * @param nodes reads only the pods on these, by a list for each
- * @param eachPod also returns what each pod requests
+ * Includes all pods that are bound to a node and have not terminated. Throws NodepoolError.
+ * @param nodes reads only the pods on these nodes, with one list for each
+ * @param eachPod also returns the requests of each pod
  */
 export async function podDemand(api: Api, nodes?: readonly string[], eachPod = false): Promise<PodDemand> {
   const queries = nodes?.map(onNode) ?? [PLACED];
@@ -30,7 +30,7 @@ export async function podDemand(api: Api, nodes?: readonly string[], eachPod = f
   };
 }
 
-/** From the server's cache, milliseconds behind as a rule: Kubernetes 1.30 would read all pods from etcd otherwise. */
+/** From the server's cache, usually milliseconds old: otherwise Kubernetes 1.30 reads all pods from etcd. */
 function onNode(node: string): Query {
   return { fieldSelector: `spec.nodeName=${node},${NOT_ENDED}`, resourceVersion: '0' };
 }
@@ -45,7 +45,7 @@ async function readSums(api: Api, query: Query, eachPod: boolean): Promise<PodDe
   return sums;
 }
 
-/** Sums pods by node. @param eachPod also keeps what each pod requests */
+/** Sums pods by node. @param eachPod also keeps the requests of each pod */
 export function demandSums(eachPod = false): PodDemand & { add(pod: WirePod): void } {
   const byNode = new Map<string, NodeLoad>();
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** READY, STATUS and RESTARTS of a pod, as `kubectl get pods` has them of the server, for pods that have a node. */
+/** READY, STATUS and RESTARTS of a pod that has a node, as the server prints them for `kubectl get pods`. */
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 
@@ -37,11 +37,11 @@ export function podStatusOf({ metadata, spec, status }: Wire<V1Pod>): PodStatus 
 }
 
 interface Start {
-  /** What the first init container that is not done waits for; undefined: all are done. */
+  /** Why the first unfinished init container waits; undefined if all are finished. */
   reason: string | undefined;
-  /** Sidecars that are ready. */
+  /** Number of ready sidecars. */
   ready: number;
-  /** Of all init containers up to that one. */
+  /** Restarts of all init containers up to that one. */
   restarts: number;
   sidecarRestarts: number;
 }

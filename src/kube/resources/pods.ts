@@ -1,4 +1,4 @@
-/** v1 Pods: their nodes. */
+/** v1 Pods, and the nodes that they are on. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { WatchedResource } from '../../controller/source.ts';
 import type { Amounts } from '../../nodepool/quantity/amounts.ts';
@@ -15,7 +15,7 @@ import { type PodStatus, podStatusOf } from './pod-status.ts';
 
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Pods that count against their node's capacity: scheduled, and neither Succeeded nor Failed. */
+/** Pods that count against their node's capacity: bound to a node, and neither Succeeded nor Failed. */
 export const PLACED: Query = { fieldSelector: `spec.nodeName!=,${NOT_ENDED}` };
 
 export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
@@ -36,7 +36,7 @@ export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> 
   return counts;
 }
 
-// The client for pods, and what metrics.k8s.io says of usage.
+// The client for pods, and for their usage from metrics.k8s.io.
 
 /** A pod that has a node and no deletionTimestamp. */
 export interface PlacedPod {
@@ -45,9 +45,9 @@ export interface PlacedPod {
   uid: string;
   node: string;
   tolerations: Toleration[];
-  /** It has run to its end, well or badly, and is still there. */
+  /** The pod has terminated (Succeeded or Failed), and still exists. */
   hasEnded: boolean;
-  /** The controller that would recreate it, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
+  /** The controller that would recreate it, such as a ReplicaSet or DaemonSet; undefined if it has none. */
   controller: { kind: string; name: string } | undefined;
 }
 
@@ -60,39 +60,39 @@ export interface PodLoad {
 }
 
 export interface PodDemand {
-  /** By the node's name; a node without pods has none. */
+  /** By node name; nodes without pods are missing. */
   byNode: ReadonlyMap<string, NodeLoad>;
-  /** Pods that are counted and whose amounts cannot be read, each a sentence. */
+  /** Counted pods whose quantities cannot be parsed, one sentence each. */
   problems: string[];
-  /** Only if each pod was asked for. */
+  /** Only if requested by `eachPod`. */
   pods?: PodLoad[];
 }
 
-/** `absent`: the cluster has no metrics API. `failed`: it has one that gave no answer we could use. */
+/** `absent`: the cluster has no metrics API. `failed`: its metrics API gave no usable response. */
 export type NodeUsage = { kind: 'served'; byNode: ReadonlyMap<string, ResourceList> } | NoUsage;
 /** By `namespace/name` of the pod, summed over its containers. */
 export type PodUsage = { kind: 'served'; byPod: ReadonlyMap<string, Amounts> } | NoUsage;
 export type NoUsage = { kind: 'absent' } | { kind: 'failed'; reason: string };
 
-/** All that is kept of a watched pod. */
+/** The fields that are kept of a watched pod. */
 export interface PodPlace {
   node: string;
 }
 
 export interface PodsPort {
-  /** How many pods are on each node and have not ended. Reads every one of them. */
+  /** Number of pods on each node that have not terminated. Reads every one of them. */
   countByNode(): Promise<ReadonlyMap<string, number>>;
-  /** Those that countByNode() counts. */
+  /** The pods that countByNode() counts. */
   watch(): WatchedResource<PodPlace>;
-  /** Those on these nodes. */
+  /** The pods on these nodes. */
   placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
   /** Reads every pod on a node, and keeps sums. @param nodes default: all @param eachPod also keeps each pod's */
   demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
-  /** Those on these nodes, ended ones too, for a list. @param nodes default: all @param most reads no more than the first of them */
+  /** Pods on these nodes, including terminated ones. @param nodes default: all @param most reads only the first */
   rows(nodes?: readonly string[], most?: number): Promise<PodRow[]>;
 }
 
-/** As `kubectl get pods` shows it. */
+/** A row of `kubectl get pods`. */
 export interface PodRow extends PodStatus {
   namespace: string;
   name: string;
@@ -100,9 +100,9 @@ export interface PodRow extends PodStatus {
   creationTimestamp: string | undefined;
 }
 
-// The pods on some nodes, with the fields that decide their eviction by a taint.
+// The pods on some nodes, with the fields that decide whether a taint evicts them.
 
-/** Above it, one list of all pods. Not with resourceVersion=0: a person agrees to the evictions that are listed. */
+/** Above it, lists all pods once. Not with resourceVersion=0: a person agrees to the evictions in the list. */
 const MAX_LISTS = 100;
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
@@ -115,7 +115,7 @@ export async function podsOn(api: Api, nodes: readonly string[]): Promise<Placed
   return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
 }
 
-/** Undefined for pods on other nodes and pods that are being deleted. */
+/** Undefined for pods on other nodes, and for pods that are being deleted. */
 function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string>): PlacedPod | undefined {
   const node = spec?.nodeName ?? '';
   if (!meant.has(node) || metadata?.deletionTimestamp !== undefined) return undefined;
@@ -131,9 +131,9 @@ function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<stri
   };
 }
 
-// The pods of a list.
+// The pods for a list.
 
-/** By namespace and name. */
+/** Sorted by namespace and name. */
 export async function podRows(api: Api, nodes?: readonly string[], most?: number): Promise<PodRow[]> {
   const meant = nodes && new Set(nodes);
   const list = (fieldSelector: string): Promise<PodRow[]> =>

@@ -16,7 +16,7 @@ export function runtimeClassesClient(api: Api, transport: Transport): RuntimeCla
     }),
     get: name => api.get(RUNTIME_CLASSES, name),
 
-    /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
+    /** A retry may return `exists` for its own object: the caller then reads it and checks its owner. */
     async create(runtimeClass) {
       const body = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', ...runtimeClass };
       const { name } = runtimeClass.metadata;
@@ -24,7 +24,7 @@ export function runtimeClassesClient(api: Api, transport: Transport): RuntimeCla
       return made.kind === 'created' ? { kind: 'created', runtimeClass: made.object } : made;
     },
 
-    /** A JSON patch replaces whole maps; replacing the resourceVersion makes the server compare it. */
+    /** A JSON patch replaces whole maps; if it replaces the resourceVersion, the server compares it. */
     async patch({ metadata }, scheduling) {
       const write = await api.patch<RuntimeClass>(RUNTIME_CLASSES, metadata.name, {
         contentType: JSON_PATCH,

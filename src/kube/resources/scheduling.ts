@@ -104,7 +104,7 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
     },
 
     async namespaces() {
-      // The metadata itself in protobuf, an object with it in JSON.
+      // In protobuf, the item is the metadata; in JSON, an object with it.
       const all = await api.list(NAMESPACES, (item: NamedLabels & { metadata?: NamedLabels }) => {
         const { name = '', labels = {} } = item.metadata ?? item;
         return [name, labels] as const;
@@ -136,7 +136,7 @@ async function boundVolumes(api: Api, namespaces: ReadonlySet<string>): Promise<
   };
 }
 
-/** Any name may be taken: the server makes one. */
+/** The name may be taken, so the server generates one. */
 async function rehearse(api: Api, namespace: string, pod: RawPod): Promise<PodTrial> {
   const { name: _, ...metadata } = pod.metadata ?? {};
   const body = { ...pod, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, namespace, generateName: 'fit-' } };
@@ -157,7 +157,7 @@ export interface LabelledPod extends CountedPod {
   node: string;
 }
 
-/** `refused`: by admission, a quota or validation. `unknown`: the user may not ask, or the server could not answer. */
+/** `refused`: by admission, a quota or validation. `unknown`: no permission to ask, or the server could not answer. */
 type PodTrial =
   | { kind: 'created'; pod: RawPod }
   | { kind: 'refused'; reason: string; isInvalid: boolean; fields: { field: string; message: string }[] }
@@ -166,26 +166,26 @@ type PodTrial =
 export interface SchedulingPort {
   /** The namespace of the kubeconfig's context. */
   namespace: string;
-  /** Every pod that is on a node and has not ended, once. @param startOver the list starts again: forget what came */
+  /** Every pod on a node that has not terminated, once. @param startOver the list restarts: forget earlier pods */
   placedPods(fields: PodFields, onPod: (pod: RawPod) => void, startOver: () => void): Promise<void>;
-  /** As placedPods(), without what they take of their nodes. */
+  /** As placedPods(), without the resources that the pods use. */
   placedLabels(onPod: (pod: LabelledPod) => void, startOver: () => void): Promise<void>;
-  /** Undefined: there is none. */
+  /** Undefined if it does not exist. */
   pod(namespace: string, name: string): Promise<RawPod | undefined>;
   /** A pod as the server would create it; a dry run. */
   rehearse(namespace: string, pod: RawPod): Promise<PodTrial>;
-  /** Pods that have no node yet. */
+  /** Pods without a node. */
   pendingPods(): Promise<RawPod[]>;
   quotas(namespace: string): Promise<RawQuota[]>;
-  /** Extended resources that a DeviceClass stands for; empty on servers without DeviceClasses. */
+  /** Extended resources that a DeviceClass provides; empty on servers without DeviceClasses. */
   deviceResources(): Promise<string[]>;
-  /** The hash of the revision of a Deployment with this pod template; undefined: there is none. */
+  /** The hash of the Deployment's revision with this pod template; undefined if there is none. */
   templateHash(
     namespace: string,
     deployment: string,
     isSame: (template: unknown) => boolean,
   ): Promise<string | undefined>;
-  /** Of a StatefulSet; undefined: there is none. `isAlone`: all its pods are of this revision. */
+  /** The same for a StatefulSet. `isAlone`: all its pods are of this revision. */
   setRevision(
     namespace: string,
     name: string,

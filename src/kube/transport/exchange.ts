@@ -13,16 +13,16 @@ export interface HttpExchange {
   headers: OutgoingHttpHeaders;
   body: string | undefined;
   agent: http.Agent;
-  /** From the first byte sent to the last received. Undefined: no limit. */
+  /** From the first byte sent to the last byte received. Undefined: no limit. */
   deadlineMs: number | undefined;
   clock: Clock;
   /** Aborts the request. */
   signal?: AbortSignal | undefined;
-  /** Callbacks of the requests in flight: each fails its request as stale if that waits on a reused connection. */
+  /** Callbacks of the requests in flight. Each fails its request as stale if it waits on a reused connection. */
   unanswered?: Set<() => void> | undefined;
-  /** Called with each chunk of a 2xx response's body, which then is not kept. Must not throw. */
+  /** Called with each chunk of the body of a 2xx response, which is then not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
-  /** Called when the request is on its way. */
+  /** Called after the request was sent. */
   onSent?: (() => void) | undefined;
 }
 
@@ -115,7 +115,7 @@ export function exchange({
           chunks.push(chunk);
           return;
         }
-        // Of an error response the status is enough.
+        // For an error response, the status is enough.
         if (isGood) settle(() => reject(new TooLongError()));
         else end();
         request.destroy();
@@ -136,30 +136,29 @@ export function exchange({
       }
       content.on('end', end);
     });
-    // With a string as body, Node would encode the headers as UTF-8 too; they are latin1 (credentials.ts).
+    // With a string as body, Node would encode the headers as UTF-8 as well; they are latin1 (credentials.ts).
     request.end(body === undefined ? undefined : Buffer.from(body));
   });
 }
 
-// Decompression of a gzip body on another thread, while this one decodes.
+// Decompresses a gzip body on another thread, while this thread decodes.
 
-/** Bytes that go to the thread at once: the server sends about 1 kB at a time, and each way there and back takes time. */
+/** Bytes sent to the thread at once: the server sends about 1 kB at a time, and each round trip takes time. */
 const INPUT_BYTES = 32_768;
-/** Bytes that come back at once. */
+/** Bytes returned at once. */
 const OUTPUT_BYTES = 65_536;
 
 /**
- * @param onChunk gets the decompressed chunks in order, all before the returned stream's `end`, and none after an error of
- * the body
+ * @param onChunk gets the decompressed chunks in order, all before the stream's `end`, none after an error of the body
  */
 function gunzip(body: Readable, onChunk: (chunk: Buffer) => void): Readable {
   // Loaded here: it takes a millisecond, and small responses are not compressed.
   const { createGunzip } = process.getBuiltinModule('node:zlib');
   const content = body.pipe(joiner()).pipe(createGunzip({ chunkSize: OUTPUT_BYTES }));
-  // A pipe passes no errors on.
+  // pipe() does not forward errors.
   body.on('error', () => content.destroy());
-  // The thread gets its next bytes when this listener returns: by the tick, they are decompressed while the chunk is decoded.
-  // The stream ends in a tick, too, and ticks run in order.
+  // The thread gets its next bytes when this listener returns, and decompresses them while the chunk is decoded in the
+  // next tick. The stream also ends in a tick, and ticks run in order.
   return content.on('data', (chunk: Buffer) =>
     process.nextTick(() => {
       if (!content.destroyed) onChunk(chunk);
@@ -167,7 +166,7 @@ function gunzip(body: Readable, onChunk: (chunk: Buffer) => void): Readable {
   );
 }
 
-/** Joins as many bytes as came before, so that the first items and the token of the next page are not delayed. */
+/** Joins as many bytes as were sent before, so that the first items and the next continue token are not delayed. */
 function joiner(): Transform {
   let pieces: Buffer[] = [];
   let [sent, length] = [0, 0];

@@ -1,14 +1,14 @@
-/** The request log of `-v`: one line each from level 6, headers and bodies from level 8. Never a credential. */
+/** The request log of `-v`: one line a request from level 6, headers and bodies from level 8. No credentials. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { ApiResponse } from './response.ts';
 
 /** Calls `text` only if the level is printed. */
 export type RequestLog = (level: number, text: () => string) => void;
 
-/** Stands for a credential. */
+/** Replaces a credential. */
 export const HIDDEN = '<hidden>';
 
-/** Characters of a body that are printed. */
+/** Maximum number of characters of a body that are printed. */
 const MAX_SHOWN = 10_240;
 
 export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: string | undefined): void {
@@ -16,7 +16,7 @@ export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: 
   if (body !== undefined) log(8, () => `request body: ${cut(body)}`);
 }
 
-/** @param answer with the size of its body, which is printed where there is no text: protobuf, or a streamed list */
+/** @param answer its body size is printed if there is no text: protobuf, or a streamed list */
 export function logAnswer(
   log: RequestLog,
   method: string,
@@ -29,7 +29,7 @@ export function logAnswer(
   log(8, () => `answer body: ${text === '' ? `${bytes} bytes of ${headers['content-type']}` : cut(text)}`);
 }
 
-/** A watch, without its events. */
+/** Logs a watch, without its events. */
 export function logStream(log: RequestLog, url: URL, { statusCode, headers }: IncomingMessage): void {
   log(6, () => `GET ${url} ${statusCode}, streaming`);
   log(8, () => `answer headers: ${shownAnswer(headers)}`);
@@ -41,7 +41,7 @@ function shown(headers: OutgoingHttpHeaders): string {
     .join(', ');
 }
 
-/** Hides cookies: a proxy's session cookie is a credential. */
+/** Hides cookies: the session cookie of a proxy is a credential. */
 function shownAnswer(headers: IncomingHttpHeaders): string {
   return JSON.stringify('set-cookie' in headers ? { ...headers, 'set-cookie': HIDDEN } : headers);
 }
@@ -50,7 +50,7 @@ function cut(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }
 
-/** In kubectl's form, with Go's names of platforms: `kubectl-nodepool/1.2.3 (linux/amd64)`. */
+/** In kubectl's form, with Go's platform names: `kubectl-nodepool/1.2.3 (linux/amd64)`. */
 export function userAgent(version: string, platform: string, arch: string): string {
   const os = platform === 'win32' ? 'windows' : platform;
   const cpu = { x64: 'amd64', ia32: '386' }[arch] ?? arch;

@@ -14,19 +14,19 @@ export interface Request {
   contentType?: string;
   /** Default `application/json`. */
   accept?: string;
-  /** Called with each chunk of a 2xx response's body, which the answer then lacks. Must not throw. */
+  /** Called with each chunk of a 2xx response's body, which the response then lacks. Must not throw. */
   onBody?: (chunk: Buffer) => void;
-  /** Aborts it in any state: queued, waiting for a retry, sent. */
+  /** Aborts the request in any state: queued, waiting for a retry, sent. */
   signal?: AbortSignal | undefined;
-  /** Limit in milliseconds, retries included, if lower than that of all requests. */
+  /** Limit in milliseconds, including retries, if lower than that of all requests. */
   deadlineMs?: number;
-  /** Whether sending it twice is safe. Default: GETs are. */
+  /** Whether the request may be sent twice. Default: true for GETs. */
   replayable?: boolean;
-  /** The caller handles the 429. */
+  /** The caller handles a 429 itself. */
   tooManyIsAnswer?: boolean;
-  /** Bypasses the limiter and mayWrite, for leases and reviews: a renewal that queues comes too late. */
+  /** Bypasses the limiter and mayWrite, for leases and reviews: a queued renewal would come too late. */
   urgent?: boolean;
-  /** Request and answer have a credential: the log hides both bodies. */
+  /** Request and response contain a credential: the log hides both bodies. */
   isSecret?: boolean;
 }
 
@@ -39,7 +39,7 @@ export function urlOf(base: string, { path, query = {} }: Pick<Request, 'path' |
   return url;
 }
 
-/** JSON with the escapes of Go: the server compares the bytes of a string in the `test` of a JSON patch with its own. */
+/** JSON with Go's escapes: for `test` of a JSON patch, the server compares the bytes of strings. */
 export function bodyOf(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -47,7 +47,7 @@ export function bodyOf(value: unknown): string {
   );
 }
 
-/** Whether it may change something: dry runs and access reviews do not. */
+/** Whether the request may change something: false for dry runs and access reviews. */
 export function isWrite({ method = 'GET', path, query, body }: Request): boolean {
   const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
   return method !== 'GET' && !isDry && !path.endsWith('reviews');

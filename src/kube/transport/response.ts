@@ -6,9 +6,9 @@ import type { RawResponse } from './exchange.ts';
 export interface ApiResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The body; of protobuf a Status as JSON, or empty. */
+  /** The body; for protobuf, a Status as JSON, or empty. */
   text: string;
-  /** The body of a 2xx response in protobuf. */
+  /** The body of a 2xx protobuf response. */
   protobuf?: Buffer;
 }
 
@@ -18,7 +18,7 @@ export function toResponse({ status, headers, body }: Omit<RawResponse, 'bytes'>
   return { status, headers, text: refusalText(body) };
 }
 
-/** Empty where the Status cannot be decoded: the HTTP status and Retry-After are enough. */
+/** Empty if the Status cannot be decoded: the HTTP status and Retry-After are enough. */
 function refusalText(body: Buffer): string {
   try {
     return JSON.stringify(decodeStatus(body));
@@ -27,9 +27,9 @@ function refusalText(body: Buffer): string {
   }
 }
 
-// The Retry-After of a 429 or 503.
+// Retry-After of a 429 or 503.
 
-/** Share of the delay that is added at most: the server sends all clients the same one. */
+/** Maximum jitter, as a share of the delay: the server sends all clients the same Retry-After. */
 const MAX_JITTER = 0.2;
 
 /** In milliseconds; undefined without a Retry-After in seconds. */
@@ -39,7 +39,7 @@ export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
 }
 
 /**
- * Milliseconds until the retry, at least those of Retry-After; undefined where there is no retry.
+ * Milliseconds until the retry, at least Retry-After; undefined if the request is not retried.
  * @param random from 0 to 1
  */
 export function retryDelay(

@@ -1,6 +1,6 @@
 /**
  * Credentials with the keep-alive agent that uses them: one session for all requests, renewed when its credentials are
- * due or refused. Requests in flight keep their session.
+ * due for renewal or refused. Requests in flight keep their session.
  */
 import type http from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -16,7 +16,7 @@ import { newAgent } from '../proxy/proxy-agent.ts';
 /** The same object until its credentials change. */
 export interface Session {
   readonly credentials: Credentials;
-  /** Opens a connection when none is idle: the transport bounds the requests in flight. */
+  /** Opens a connection if none is idle: the transport limits the requests in flight. */
   readonly agent: http.Agent;
 }
 
@@ -33,11 +33,11 @@ export class Sessions {
   #session: Session | undefined;
   /** Clock time of the last load of #session's credentials. */
   #since = 0;
-  /** The load in flight: at most one, since each may be a login. */
+  /** The load in flight: at most one, because each may be a login. */
   #loading: Promise<Session> | undefined;
-  /** The renewal of each refused session: requests that failed with it share one login. */
+  /** The renewal of each refused session: requests that failed with the same session share one login. */
   readonly #renewals = new WeakMap<Session, Promise<Session>>();
-  /** The agent of #session last; before it, earlier agents that may have requests in flight. */
+  /** Last: the agent of #session. Before it: earlier agents that may have requests in flight. */
   #agents: http.Agent[] = [];
 
   constructor(options: SessionOptions) {
@@ -54,7 +54,7 @@ export class Sessions {
     return isOld || this.#loading !== undefined ? this.#load(() => renewal.load({ refused: false })) : session;
   }
 
-  /** The session after a 401 for `refused`, which must have a renewal. Rejects as current(). */
+  /** The session after a 401 for `refused`, which must have a renewal. Rejects as current() does. */
   async renewed(refused: Session): Promise<Session> {
     let renewal = this.#renewals.get(refused);
     if (renewal === undefined) {
@@ -80,7 +80,7 @@ export class Sessions {
     while (this.#loading !== undefined) await this.#loading.catch(() => {});
     const { renewal } = refused.credentials;
     if (this.#session !== refused || renewal === undefined) return this.current();
-    // The refused credentials are not sent again, even if the load fails.
+    // Does not send the refused credentials again, even if the load fails.
     this.#session = undefined;
     return this.#load(() => renewal.load({ refused: true }), refused);
   }
@@ -131,7 +131,7 @@ export class Sessions {
   }
 }
 
-/** The name to verify the server's certificate for; an address must not be sent as SNI (RFC 6066, 3). */
+/** The name for verification of the server's certificate; an address must not be sent as SNI (RFC 6066, 3). */
 function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   if (isIP(name) === 0) return { servername: name };
   return { servername: '', checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
@@ -146,11 +146,11 @@ function isInUse({ sockets, requests }: http.Agent): boolean {
   return Object.keys(sockets).length + Object.keys(requests).length > 0;
 }
 
-// Aborted requests of node:http(s).
+// Aborts requests of node:http(s).
 
 /**
- * Destroys the request and its response when the signal is aborted. Not by the `signal` option of http.request(): after
- * the end of a response, Bun then destroys a kept-alive socket, and exits.
+ * Destroys the request and its response when the signal is aborted. The `signal` option of http.request() is not used:
+ * with it, Bun destroys a kept-alive socket after the end of a response, and exits.
  */
 export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
   let response: IncomingMessage | undefined;
@@ -165,7 +165,7 @@ export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): voi
   else signal.addEventListener('abort', abort);
 }
 
-/** Whether the reason is AbortSignal.timeout(): a watch sets a timeout past the end that it asks the server for. */
+/** Whether the reason is AbortSignal.timeout(): a watch sets a timeout after the end requested from the server. */
 export function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -54,7 +54,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
   if (length > 0) throw new Error('the answer ended inside a line');
 }
 
-/** The body of an error response; truncated if the connection breaks or it is too long. */
+/** The body of an error response; truncated if the connection breaks or the body is too long. */
 export async function readBody(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

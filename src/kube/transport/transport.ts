@@ -3,19 +3,19 @@
  * logs. Every HTTP response is a value; resources/ interprets it.
  *
  * Retries:
- * - 429 and 503 with Retry-After: the server did nothing. At most 10 times, as client-go. A caller can handle 429
+ * - 429 and 503 with Retry-After: the server did nothing. At most 10 times, as in client-go. A caller can handle 429
  *   itself: for an eviction it means a PodDisruptionBudget.
- * - a reused connection that was closed or dead: only requests marked `replayable`. Those are reads, and writes guarded
- *   by resourceVersion, UID or a generated name: a second one ends as a conflict or "gone", which callers expect. The
- *   create of a user's object is not: it would find its own object and report `exists`.
+ * - A reused connection that was closed or dead: only requests marked `replayable`. Those are reads, and writes guarded
+ *   by resourceVersion, UID or a generated name: repeated, they end as a conflict or "gone", which callers expect. The
+ *   create of a user's object is not replayable: it would find its own object and report `exists`.
  * - 401: once, if the credentials can be renewed (exec plugin, token file, certificate files).
  *
  * One deadline covers all retries and starts when the limiter admits the request. A write re-checks `mayWrite` before
  * every attempt.
  *
- * When one connection is silent for too long (a watch past its timeout, a request without a response), all kept-alive
- * ones count as dead, as with HTTP/2, where they are one: idle ones are closed, waiting replayable requests are sent
- * again.
+ * If one connection is silent for too long (a watch past its timeout, a request without a response), all kept-alive
+ * connections count as dead, as with HTTP/2, which has only one: idle ones are closed, waiting replayable requests are
+ * sent again.
  */
 import type http from 'node:http';
 import { type Clock, sleep } from '../../controller/clock.ts';
@@ -47,20 +47,18 @@ export interface TransportOptions {
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   userAgent: string;
-  /** Limit of requests in flight, not counting urgent ones and watches. */
+  /** Maximum number of requests in flight, without urgent ones and watches. */
   concurrency?: number;
-  /**
-   * Limit in milliseconds of a request with its retries and a login; 0: none. The default does not include the login.
-   */
+  /** Limit in milliseconds of a request with its retries and login; 0 means none. The default excludes the login. */
   deadlineMs?: number;
   env: Record<string, string | undefined>;
   clock: Clock;
   log: RequestLog;
-  /** Called with the code of every response, and with `<error>` for every request that got none. */
+  /** Called with the code of every response, and with `<error>` for every request that got no response. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Called before each attempt of a write that is not urgent; the write fails when it returns false. */
+  /** Called before each attempt of a write that is not urgent; the write fails if this returns false. */
   mayWrite?: () => boolean;
-  /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
+  /** Called after the first request was sent: work done here costs no time, as the server takes longer. */
   meanwhile?: (() => void) | undefined;
 }
 
@@ -71,7 +69,7 @@ export class Transport {
   readonly #sessions: Sessions;
   readonly #limit: Limiter;
   readonly #closed = new AbortController();
-  /** Callbacks that fail the replayable requests which wait on a reused connection. */
+  /** Callbacks that fail the replayable requests that wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
   #meanwhile: (() => void) | undefined;
   readonly #serverClock = new ServerClock();
@@ -80,7 +78,7 @@ export class Transport {
     this.#options = options;
     this.access = options.access;
     const { origin, pathname } = new URL(options.access.cluster.server);
-    // As client-go, without query and fragment.
+    // As in client-go, without query and fragment.
     this.#base = origin + pathname.replace(/\/+/g, '/').replace(/\/$/, '');
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
     this.#sessions = new Sessions({ cluster: access.cluster, credentials, env, clock });
@@ -94,7 +92,7 @@ export class Transport {
   }
 
   /**
-   * A GET whose response, of any status, is streamed. No retries but that after a 401, and no deadline: the signal
+   * A GET whose response, of any status, is streamed. It is only retried after a 401 and has no deadline: the signal
    * aborts the request and the response. Throws NodepoolError if there is no response.
    */
   async stream(
@@ -130,7 +128,7 @@ export class Transport {
     return this.#serverClock.timeAt(this.#options.clock.now());
   }
 
-  /** notAfter of the client certificate in use: the reason for a 401 may be that it has expired. */
+  /** notAfter of the client certificate in use: a 401 may mean that it has expired. */
   get certificateEnds(): Date | undefined {
     return this.#sessions.certificateEnds;
   }
@@ -151,7 +149,7 @@ export class Transport {
     for (let retries = 0; ; ) {
       const loginStart = clock.now();
       const session = await this.#login(refused, ends);
-      // A person may be logging in: the default deadline does not include that.
+      // A person may be logging in, so the default deadline excludes the login.
       if (this.#options.deadlineMs === undefined) ends += clock.now() - loginStart;
       this.#checkMaySend(request);
       let response: ApiResponse;
@@ -159,7 +157,7 @@ export class Transport {
         response = await this.#send(request, session, ends, replayable && !replayed);
       } catch (error) {
         const isStale = error instanceof StaleSocketError;
-        // Other idle connections may be dead too: the next request opens a new one.
+        // Other idle connections may be dead as well: the next request opens a new one.
         if (isStale || error instanceof DeadlineError) endIdleSockets(session.agent);
         const isLate = request.signal !== undefined && isTimeout(request.signal);
         if (isLate || (error instanceof DeadlineError && error.isSilent)) this.#distrust(session);
@@ -181,7 +179,7 @@ export class Transport {
     }
   }
 
-  /** Re-check: the request may have waited in the queue. */
+  /** Checks again, because the request may have waited in the queue. */
   #checkMaySend({ method = 'GET', urgent = false, signal }: Request): void {
     if (this.#closed.signal.aborted || signal?.aborted) {
       throw new NodepoolError('cluster', 'the request was canceled by the client');
@@ -241,7 +239,7 @@ export class Transport {
     return response;
   }
 
-  /** One connection was silent for too long. */
+  /** Called if one connection was silent for too long. */
   #distrust(session: Session): void {
     endIdleSockets(session.agent);
     for (const giveUp of [...this.#unanswered]) giveUp();
@@ -269,12 +267,12 @@ export class Transport {
 
 // Errors for requests that got no response, each with a next step.
 
-/** Without ENOTFOUND: there, a name server has answered that the name does not exist. */
+/** ENOTFOUND is missing: it means that a name server has answered that the name does not exist. */
 const TRANSIENT = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN']);
 
 /**
- * Any error that is no NodepoolError counts as a failure of the connection.
- * @param isWrite the server may have done the write
+ * Any other error than NodepoolError counts as a failure of the connection.
+ * @param isWrite the server may have executed the write
  */
 export function connectionError(
   error: unknown,

@@ -1,6 +1,6 @@
 /**
- * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
- * computes the NodePools that would adopt them unchanged.
+ * Finds existing node groups by the labels of cloud providers, provisioners and node roles, and computes the NodePools
+ * that would adopt them unchanged.
  */
 
 import { appendTo } from '../json.ts';
@@ -21,15 +21,15 @@ export interface PoolCandidate {
   /** Priority of the label; the smallest is preferred. */
   rank: number;
   nodes: Node[];
-  /** As it would be created. A group that already has a pool gets the name of that pool. */
+  /** The pool to create. A group that already has a pool gets the name of that pool. */
   pool: NodePool;
   state: { kind: 'new' } | { kind: 'adopted' } | PoolOverlap;
 }
 
-/** Some of the nodes already belong to these pools, so the new pool would not get them. */
+/** Some of the nodes already belong to these pools, so the new pool would not get these nodes. */
 export interface PoolOverlap {
   kind: 'overlap';
-  /** Whether the pools exist; otherwise they are candidates too. */
+  /** Whether the pools exist; otherwise they are candidates as well. */
   exist: boolean;
   pools: string[];
 }
@@ -41,9 +41,9 @@ export interface AdoptFacts {
   pools: string[];
   /** The pool that currently owns the node. */
   ownerOf: (node: Node) => string | undefined;
-  /** Label keys to search instead of the known ones, most preferred first. Empty: the known ones. */
+  /** Label keys to search instead of the known ones, most preferred first. Empty: the known keys. */
   labels: string[];
-  /** More keys of states that pass, beside those of transient-states.ts. */
+  /** More keys of temporary states, in addition to those of transient-states.ts. */
   transient?: readonly string[];
 }
 
@@ -65,13 +65,13 @@ export function findCandidates({
     groups.map(group => group.nodes),
     annotationsOf,
   );
-  // A pool with the name of a node would be taken for it, in messages and where `view` jumps to either.
+  // Messages and `view` accept pool and node names, so a pool must not have the name of a node.
   const taken = new Set([...pools, ...nodes.map(({ name }) => name)]);
   const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
     const { label, value, nodes: members } = group;
     const owners = countBy(members, ownerOf);
-    // A pool with more nodes than the group is not the group's pool.
+    // A pool with more nodes than the group does not belong to the group.
     const only = [...owners.keys()].find(
       owner => owners.get(owner) === members.length && sizes.get(owner) === members.length,
     );
@@ -91,7 +91,7 @@ export function findCandidates({
   });
 }
 
-/** Of labels of equal priority, none of the sharing candidates is created; otherwise the preferred label wins. */
+/** If candidates with labels of equal priority share nodes, none is created; otherwise the preferred label wins. */
 export function withOverlaps(chosen: PoolCandidate[]): PoolCandidate[] {
   const byNode = new Map<string, PoolCandidate[]>();
   for (const candidate of chosen) {
@@ -128,7 +128,7 @@ function groupsOf(nodes: Node[], labels: string[]): LabelGroup[] {
   );
 }
 
-/** Undefined when the label is not a group label. */
+/** Undefined if the label is not a group label. */
 function rankOf(label: string, labels: string[]): number | undefined {
   if (labels.length > 0) {
     const rank = labels.indexOf(label);
@@ -162,12 +162,12 @@ function countBy(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Map<string | un
   return counts;
 }
 
-/** A DNS-1123 label of the label's value, or of its key's name when the value is empty or the key is a role. */
+/** A DNS-1123 label made of the label's value, or of its key's name if the value is empty or the key is a role. */
 function uniqueName(label: string, value: string, taken: ReadonlySet<string>): string {
   const isRole = label.startsWith(ROLE_PREFIX);
   const text = value === '' || isRole ? label.slice(label.indexOf('/') + 1) : value;
   const words = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  // Some names are reserved unless the pool has a nodeSelector. They would mislead even with one.
+  // Some names are reserved unless the pool has a nodeSelector. They would be misleading even with one.
   const base = isReserved(words) ? `${words}-nodes` : words;
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;

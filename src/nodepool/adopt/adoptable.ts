@@ -1,4 +1,4 @@
-/** The labels, taints and annotations that `adopt` copies into a pool: those that describe the group, not a single node. */
+/** The labels, taints and annotations that `adopt` copies into a pool: those of the group, not of single nodes. */
 
 import { appendTo, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
@@ -9,7 +9,7 @@ import { MAX_LABELS, validatePool } from '../spec/validation.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from '../types.ts';
 
 /**
- * The owners of these domains and their subdomains set labels and annotations on every node: Kubernetes and its projects, cloud
+ * Domains (and subdomains) whose owners set labels and annotations on every node: Kubernetes and its projects, cloud
  * providers, provisioners, CNI plugins and hardware discovery.
  */
 const OWNED_DOMAINS = [
@@ -51,7 +51,7 @@ const OWNED_DOMAINS = [
   'kured.dev',
   'weave.works',
 ];
-/** The subdomain of kubernetes.io that is reserved for administrators (NodeRestriction). */
+/** The subdomain of kubernetes.io that NodeRestriction reserves for administrators. */
 const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
 /** AKS sets these without a domain. */
 const OWNED_KEYS = ['agentpool', 'storageprofile', 'storagetier'];
@@ -62,9 +62,8 @@ type IsNodeSpecific = (key: string) => boolean;
 type AnnotationsOf = (node: Node) => ReadonlyMap<string, string>;
 
 /**
- * A key whose value differs within one group is treated as node-specific in all other groups: a group of one node
- * cannot show the difference. Overlapping groups are not compared: any other way to divide the same nodes differs
- * within them.
+ * A key whose value differs within one group counts as node-specific in all other groups: a group of one node cannot
+ * show the difference. Overlapping groups are not compared: any other way to divide the same nodes differs within them.
  */
 export function nodeSpecificKeys(
   groups: readonly Node[][],
@@ -98,8 +97,8 @@ function varyingKeys(nodes: Node[], annotationsOf: AnnotationsOf): Set<string> {
 }
 
 /**
- * The spec of a pool that changes nothing on these nodes. It has their common labels, taints and annotations, without
- * those that a pool must not set (validation.ts), that another component owns, that mark a state that passes, or that are
+ * The spec of a pool that changes nothing on these nodes: their common labels, taints and annotations, except keys that
+ * a pool must not set (validation.ts), that another component owns, that mark a temporary state, or that are
  * node-specific.
  */
 export function adoptedSpec(
@@ -127,7 +126,7 @@ export function adoptedSpec(
   const annotations: Record<string, string> = {};
   for (const [key, value] of [...commonAnnotations(nodes, annotationsOf)].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (isNodeSpecific(annotationKey(key)) || value === nodes[0]?.name) continue;
-    // Their number and their length are limited together.
+    // The number and the length of annotations are limited together.
     if (mayHave({ annotations: { ...annotations, [key]: value } })) annotations[key] = value;
   }
   return {
@@ -138,7 +137,7 @@ export function adoptedSpec(
   };
 }
 
-/** Whether the key is in the domain of an owner that sets it anyway. */
+/** Whether the key is in a domain whose owner sets it anyway. */
 export function isOwned(key: string): boolean {
   const slash = key.indexOf('/');
   if (slash < 0) return OWNED_KEYS.includes(key);
@@ -179,23 +178,23 @@ function annotationKey(key: string): string {
 }
 
 // The annotations that `adopt` copies into a pool: those that a person set by a command. Most annotations of a node are
-// written by agents, and a pool that sets one of them would undo every later write of its agent.
+// written by agents. A pool that sets one of them would undo every later write of its agent.
 //
 // Not guaranteed: that a person typed the command. A script that runs kubectl has the same field manager.
 
-/** Not those of `kubectl apply`: who applies a file, as a CD tool does, applies it again. */
+/** Without `kubectl apply`: a person or a CD tool that applies a file will apply it again. */
 const COMMANDS: readonly string[] = ['kubectl-annotate', 'kubectl-edit', 'kubectl-patch'];
 
-/** The annotations of a node that a pool could set, without those in domains of others. */
+/** The annotations of a node that a pool could set, without those in domains of other owners. */
 export interface NodeAnnotations {
   uid: string;
-  /** Keys and values of those that were set by commands alone. */
+  /** Keys and values that only commands have set. */
   byCommand: ReadonlyMap<string, string>;
-  /** Keys of those with another manager, or with none that is known. */
+  /** Keys with another field manager, or without a known one. */
   byOthers: readonly string[];
 }
 
-/** @param metadata of a node, as it came in JSON */
+/** @param metadata of a node, from JSON */
 export function readNodeAnnotations(metadata: {
   uid?: string;
   annotations?: unknown;
@@ -208,7 +207,7 @@ export function readNodeAnnotations(metadata: {
     if (typeof value !== 'string' || isOwned(key) || !isPoolAnnotation(key)) continue;
     const owners = entries.filter(entry => managedAt(entry, ['metadata', 'annotations', key]) !== undefined);
     const managers = owners.map(({ manager }) => manager);
-    // Of a pool, or restored by a pool: then it is not known who set it first.
+    // A pool set or restored it, so the first writer is unknown.
     if (managers.includes(FIELD_MANAGER)) continue;
     if (managers.length > 0 && managers.every(manager => COMMANDS.includes(manager))) byCommand.set(key, value);
     else byOthers.push(key);
@@ -218,7 +217,7 @@ export function readNodeAnnotations(metadata: {
 
 const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();
 
-/** Those of each node that were set by commands, without the keys that anybody else writes on any node. */
+/** For each node, the annotations set by commands, without the keys that others write on any node. */
 export function annotationsByCommand(read: readonly NodeAnnotations[]): (node: Node) => ReadonlyMap<string, string> {
   const ofOthers = new Set(read.flatMap(({ byOthers }) => byOthers));
   const byNode = new Map(

@@ -1,5 +1,5 @@
 /**
- * What PodDisruptionBudgets allow of a drain, over all its pods. The rules are those of the eviction subresource
+ * Whether PodDisruptionBudgets allow a drain of all its pods. The rules are those of the eviction subresource
  * (k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go) and of the disruption controller.
  */
 
@@ -14,9 +14,9 @@ export interface Budget {
   selector: LabelQuery | undefined;
   minAvailable: number | string | undefined;
   maxUnavailable: number | string | undefined;
-  /** Pods that are not Ready may go whatever the budget says. */
+  /** Evicts pods that are not Ready without regard to the budget (unhealthyPodEvictionPolicy: AlwaysAllow). */
   alwaysAllowsUnhealthy: boolean;
-  /** Undefined: the disruption controller has not seen this spec yet. */
+  /** Undefined: the disruption controller has not observed this spec yet. */
   status:
     | { disruptionsAllowed: number; currentHealthy: number; desiredHealthy: number; expectedPods: number }
     | undefined;
@@ -24,21 +24,21 @@ export interface Budget {
   syncError?: string;
 }
 
-/** What stands in the way; a budget that allows all of its pods has no forecast. */
+/** Why a budget delays or prevents evictions. A budget that allows all evictions has no forecast. */
 export type BudgetForecast =
   /**
-   * @param pods how many pods that it counts are to be evicted
-   * @param unready those of them that are not Ready, where waiting does not help them
+   * @param pods number of pods to evict that the budget counts
+   * @param unready how many of them are not Ready, if waiting does not help them
    */
   | { kind: 'waits'; budget: string; pods: number; allowed: number; unready?: number }
-  /** It allows none even while all its pods are healthy. */
+  /** The budget allows no eviction even if all its pods are healthy. */
   | { kind: 'never'; budget: string; pods: number; why: string }
-  /** @param why where the disruption controller gives a reason */
+  /** @param why the reason of the disruption controller, if it gives one */
   | { kind: 'unknown'; budget: string; pods: number; why?: string }
   /** The server evicts no pod with several budgets. */
   | { kind: 'several'; pod: string; budgets: string[] };
 
-/** @param pods all that are to be evicted */
+/** @param pods all pods to evict */
 export function forecastBudgets(pods: readonly DrainPod[], budgets: readonly Budget[]): BudgetForecast[] {
   const budgetsOf = budgetMatcher(budgets);
   const covered = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
@@ -54,7 +54,7 @@ export function forecastBudgets(pods: readonly DrainPod[], budgets: readonly Bud
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 
-/** Why no waiting lets these pods go, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. The others of `pods` are left out. */
+/** Why pods can never be evicted, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. Omits all others. */
 export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
   const budgetsOf = budgetMatcher(budgets);
   return new Map(
@@ -65,7 +65,7 @@ export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget
   );
 }
 
-/** Why the Eviction API never evicts a pod that these budgets select: the server evicts none with several of them. */
+/** Why the Eviction API never evicts a pod that these budgets select: it evicts none with several budgets. */
 export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: boolean): string | undefined {
   if (first === undefined) return undefined;
   if (others.length > 0)
@@ -74,7 +74,7 @@ export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: 
   return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
 }
 
-/** A pod, as far as a budget looks at it. */
+/** The fields of a pod that a budget considers. */
 type LabelledPod = Pick<DrainPod, 'namespace' | 'labels'>;
 
 export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) => Budget[] {
@@ -82,7 +82,7 @@ export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) =>
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
 
-/** Where too few pods would be healthy, evictions wait for ever. @param pending evicted pods that find no place */
+/** Set if too few pods would be healthy, so evictions wait for ever. @param pending evicted pods without a node */
 export function shortOf(
   budget: Budget,
   pending: readonly LabelledPod[],
@@ -95,7 +95,7 @@ export function shortOf(
   return { pending: covered, needs: status.desiredHealthy };
 }
 
-/** Others are evicted without a look at budgets. */
+/** Other pods are evicted without checking budgets. */
 function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
   return phase === 'Running' && deletionTimestamp === undefined;
 }
@@ -115,13 +115,13 @@ function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<BudgetForec
   return { kind: 'waits', ...of, allowed, ...(unready > 0 ? { unready } : {}) };
 }
 
-/** Enough healthy pods, or the policy, let those go that are not Ready; where none has to be healthy, only the policy. */
+/** Whether pods that are not Ready may go: by the policy, or if enough pods (desiredHealthy, not 0) are healthy. */
 function passesUnready({ alwaysAllowsUnhealthy, status }: Budget): boolean {
   if (alwaysAllowsUnhealthy || status === undefined) return alwaysAllowsUnhealthy;
   return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
 }
 
-/** Undefined: it may allow an eviction, now or later. */
+/** Undefined: the budget may allow an eviction, now or later. */
 export function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
   if (status !== undefined && status.disruptionsAllowed > 0) return undefined;
   if (maxUnavailable === 0 || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;

@@ -22,7 +22,7 @@ export interface DrainPod {
   /** A mirror pod: a static pod that its kubelet runs without the API server. */
   isMirror: boolean;
   hasEmptyDir: boolean;
-  /** Names of the claims of its volumes that outlive it; undefined: none. */
+  /** PersistentVolumeClaims of its volumes that outlive it; undefined if there are none. */
   claims?: string[];
   labels: Record<string, string>;
   isReady: boolean;
@@ -34,12 +34,12 @@ export interface DrainRules {
   force: boolean;
   ignoreDaemonSets: boolean;
   deleteEmptyDirData: boolean;
-  /** A pod whose deletion began more than so many seconds ago is not waited for; 0: wait for all. */
+  /** A pod whose deletion began more than this number of seconds ago is not waited for; 0: wait for all pods. */
   skipWaitForDeleteSeconds: number;
 }
 
 export type DrainVerdict =
-  /** @param warnings the reasons to refuse that the rules allow */
+  /** @param warnings refusal reasons that the rules allow */
   | { kind: 'evict'; warnings: RefusalReason[] }
   /** The pod of a DaemonSet stays, with a warning. */
   | { kind: 'keep' }
@@ -47,7 +47,7 @@ export type DrainVerdict =
   | { kind: 'pass' }
   | { kind: 'refuse'; reasons: RefusalReason[] };
 
-/** What the rules do not allow. `orphan`: its DaemonSet does not exist. */
+/** What the rules do not allow. `orphan`: the DaemonSet of the pod does not exist. */
 export type RefusalReason = 'daemonSet' | 'orphan' | 'localStorage' | 'noController';
 
 /** @param hasDaemonSet whether the DaemonSet that daemonSetOf() returns still exists */
@@ -74,7 +74,7 @@ export interface PodContext {
   hasDaemonSet: boolean;
 }
 
-/** Whether a controller creates another one once it is evicted. */
+/** Whether a controller recreates the pod after its eviction. */
 export function isRecreated({ controller, phase }: Pick<DrainPod, 'controller' | 'phase'>): boolean {
   return controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
 }
@@ -86,12 +86,12 @@ export function daemonSetOf(pod: DrainPod): string | undefined {
   return isDaemonSets && !hasEnded(pod) ? controller.name : undefined;
 }
 
-/** Whether it may be one that came back after an eviction. */
+/** Whether the pod may have come back after an eviction. */
 export function canReturn(pod: DrainPod): boolean {
   return !pod.isMirror && !hasEnded(pod) && daemonSetOf(pod) === undefined && pod.deletionTimestamp === undefined;
 }
 
-/** Whether the deletion began too long ago to wait for it. */
+/** Whether the deletion began too long ago to wait for the pod. */
 export function isStuck({ deletionTimestamp }: DrainPod, afterSeconds: number, now: Date): boolean {
   if (afterSeconds <= 0 || deletionTimestamp === undefined) return false;
   return Math.floor((now.getTime() - Date.parse(deletionTimestamp)) / 1000) > afterSeconds;
@@ -108,7 +108,7 @@ export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'
 /** Maximum number of pods named in one line. */
 const MAX_NAMED = 10;
 
-/** `cannot delete pods with local storage (…): a/b, a/c`. @param line for an outcome that has a colon itself */
+/** `cannot delete pods with local storage (…): a/b, a/c`. @param line for an outcome that contains a colon */
 export function groupByOutcome(
   outcomes: readonly { what: string; pod: string }[],
   line = (what: string, pods: string) => `${what}: ${pods}`,

@@ -1,16 +1,16 @@
 /** How many nodes of a pool are drained at the same time, and in which order. */
 export type DrainPace =
   | { kind: 'parallel'; nodes: number }
-  /** Members that may be unavailable. A node that was not Ready at the start counts until it is drained. */
+  /** Maximum number of unavailable members. A node that was not Ready at the start counts until it is drained. */
   | { kind: 'max unavailable'; nodes: number };
 
-/** By name; with a maximum of unavailable nodes, these nodes first, because draining them does not use the budget. */
+/** By name. With a maximum of unavailable nodes, unavailable nodes first: draining them does not use the budget. */
 export function drainOrder<T extends { name: string; ready: boolean }>(nodes: readonly T[], pace: DrainPace): T[] {
   const rank = ({ ready }: T) => (pace.kind === 'max unavailable' && !ready ? 0 : 1);
   return nodes.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
 }
 
-/** Limits the nodes that are drained at the same time. A node occupies a slot while it is drained. */
+/** Limits the number of nodes that are drained at the same time. A node occupies a slot while it is drained. */
 export class DrainSlots {
   readonly #pace: DrainPace;
   readonly #underWay = new Set<string>();
@@ -23,7 +23,7 @@ export class DrainSlots {
     this.#unavailable = new Set(down.map(({ name }) => name));
   }
 
-  /** Whether the node got a slot, which it holds until release(). */
+  /** Whether the node got a slot, which it keeps until release(). */
   acquire(name: string): boolean {
     const taken = this.#unavailable.has(name) ? this.#underWay.size : this.#unavailable.size;
     if (taken >= this.#pace.nodes) return false;
@@ -32,7 +32,7 @@ export class DrainSlots {
     return true;
   }
 
-  /** @param drained false keeps the node counted as unavailable */
+  /** @param drained if false, the node still counts as unavailable */
   release(name: string, drained: boolean): void {
     this.#underWay.delete(name);
     if (drained || this.#pace.kind === 'parallel') this.#unavailable.delete(name);

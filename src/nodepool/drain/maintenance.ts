@@ -1,16 +1,16 @@
 /**
- * The maintenance of a node: who has taken it out of service, why, and until when. One annotation, which is written and
- * removed by the patch that cordons or uncordons the node (docs/decisions/0047).
+ * The maintenance of a node: who has taken it out of service, why, and until when. One annotation, which the patch
+ * writes or removes that cordons or uncordons the node (docs/decisions/0047).
  *
- * Not guaranteed: that it is authentic. Everyone who may write annotations of the node may write it, its kubelet included, so
- * any text is read; and it says nothing once the node is schedulable, or another object.
+ * Not guaranteed: that it is authentic. Everyone who may write annotations of the node may write it, including its
+ * kubelet, so any text is accepted. It is not valid if the node is schedulable, or is another object.
  */
 import { isObject, parsedJson } from '../json.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../types.ts';
 
 export interface MaintenanceOwner {
   name: string;
-  /** `kubeconfig`: its name of the user, where the server did not say. */
+  /** `kubeconfig`: the user's name in the kubeconfig, if the server did not return one. */
   from: 'server' | 'kubeconfig';
 }
 
@@ -19,40 +19,40 @@ export interface Maintenance {
   /** RFC 3339. */
   since: string;
   reason?: string;
-  /** RFC 3339; absent: open end. */
+  /** RFC 3339; absent: without end. */
   until?: string;
-  /** UID of the node that it was written on. */
+  /** UID of the node at the time of writing. */
   uid: string;
-  /** The node was unschedulable before: the end of the maintenance leaves it so. */
+  /** The node was unschedulable before the maintenance, and stays unschedulable after it. */
   wasUnschedulable?: true;
 }
 
-/** What the annotation of a node says. */
+/** The parsed annotation of a node. */
 export type MaintenanceState =
   | { kind: 'active'; maintenance: Maintenance }
-  /** It is no longer valid: the node was made schedulable by others, or is another one with the old annotation. */
+  /** No longer valid: others made the node schedulable, or the node was recreated with the old annotation. */
   | { kind: 'stale'; maintenance: Maintenance; why: 'schedulable' | 'recreated' }
-  /** Somebody else wrote it. */
+  /** Another program wrote it. */
   | { kind: 'unreadable' };
 
-/** Characters of a reason. */
+/** Maximum number of characters of a reason. */
 export const MAX_REASON_LENGTH = 256;
-/** Characters of a user's name: those of identity providers contain URLs. */
+/** Maximum number of characters of a user's name: names from identity providers contain URLs. */
 export const MAX_OWNER_LENGTH = 512;
-/** Characters that are kept of the annotation: its longest form, where JSON escapes each character, has fewer. */
+/** Maximum number of characters to keep: the longest form, with each character escaped in JSON, is shorter. */
 export const MAX_MAINTENANCE_LENGTH = 6_000;
 
 const MAX_TIME_LENGTH = 40;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** As it is kept of a node that was read. */
+/** The part of the annotation that is kept when a node is read. */
 export function maintenanceIn(annotations: Readonly<Record<string, string>> = {}): Pick<Node, 'maintenance'> {
   const value = annotations[MAINTENANCE_ANNOTATION];
   if (value === undefined) return {};
   return { maintenance: value.length > MAX_MAINTENANCE_LENGTH ? value.slice(0, MAX_MAINTENANCE_LENGTH) : value };
 }
 
-/** Undefined where the node has no such annotation. */
+/** Undefined if the node has no such annotation. */
 export function maintenanceOf({
   maintenance: raw,
   unschedulable,
@@ -70,7 +70,7 @@ export function activeMaintenance(node: Parameters<typeof maintenanceOf>[0]): Ma
   return state?.kind === 'active' ? state.maintenance : undefined;
 }
 
-/** Of any text; undefined if this program did not write it so. Fields of later versions are left out. */
+/** Accepts any text; undefined if this program did not write it. Fields of later versions are left out. */
 export function parseMaintenance(raw: string): Maintenance | undefined {
   const json = parsedJson(raw);
   if (!isObject(json)) return undefined;
@@ -103,7 +103,7 @@ export function isOverdue({ until }: Pick<Maintenance, 'until'>, now: Date): boo
   return until !== undefined && Date.parse(until) <= now.getTime();
 }
 
-/** `alice`, or `alice (by a kubeconfig)` where the server did not say so. */
+/** `alice`, or `alice (by a kubeconfig)` if the name is not from the server. */
 export function ownerText({ name, from }: MaintenanceOwner): string {
   return from === 'server' ? name : `${name} (by a kubeconfig)`;
 }
@@ -116,7 +116,7 @@ export function maintenanceText(maintenance: Maintenance, now: Date): string {
 }
 
 export interface MaintenanceCounts {
-  /** Overdue ones included. */
+  /** Including overdue ones. */
   active: number;
   overdue: number;
 }
@@ -137,7 +137,7 @@ export function isReason(text: string): boolean {
   return isText(text, MAX_REASON_LENGTH) && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && text.trim() !== '';
 }
 
-/** @param most characters, not UTF-16 units */
+/** @param most maximum number of characters, not UTF-16 units */
 function isText(value: unknown, most: number): value is string {
   if (typeof value !== 'string' || value === '' || value.length > 2 * most) return false;
   return value.length <= most || [...value].length <= most;

@@ -1,6 +1,6 @@
 /**
- * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
- * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
+ * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the
+ * scheduler filters nodes. NOT evaluated: resources, volumes, pod (anti-)affinity and topology spread.
  */
 import { ownValue } from '../json.ts';
 import { meets, meetsNode, type Requirement } from '../membership/label-query.ts';
@@ -12,20 +12,20 @@ export interface NodeTerm {
   matchFields?: Requirement[];
 }
 
-/** What of a node decides whether a term matches it. */
+/** The fields of a node that a node selector term can match. */
 type NamedLabels = Pick<Node, 'name' | 'labels'>;
 
 export interface PodPlacement {
   nodeSelector: Record<string, string>;
-  /** Of the required node affinity: one must match. Undefined: the pod has none. */
+  /** Terms of the required node affinity: one must match. Undefined: the pod has none. */
   nodeTerms: NodeTerm[] | undefined;
   tolerations: Toleration[];
 }
 
-/** `no nodes`: there are none. `no match`: selector or affinity match none. `taints`: those that match repel the pod. */
+/** `no nodes`: there are none. `no match`: no node matches selector and affinity. `taints`: matching nodes repel it. */
 export type UnplacedReason = 'no nodes' | 'no match' | 'taints';
 
-/** @param nodes that are Ready and schedulable. Undefined: one of them takes the pod */
+/** @param nodes all Ready and schedulable nodes. Undefined if the pod can be scheduled to one of them */
 export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): UnplacedReason | undefined {
   if (nodes.length === 0) return 'no nodes';
   const matching = nodes.filter(node => isMatching(placement, node));
@@ -51,7 +51,7 @@ export function matchesTerm(
   );
 }
 
-/** The first taint that keeps pods away and is not tolerated; PreferNoSchedule does not. */
+/** The first taint that keeps the pod away because it does not tolerate it. PreferNoSchedule does not count. */
 export function untoleratedTaints(
   { taints }: Pick<Node, 'taints'>,
   tolerations: readonly Toleration[],
@@ -61,10 +61,10 @@ export function untoleratedTaints(
   );
 }
 
-/** What the scheduler takes a cordoned node to have. */
+/** The taint that the scheduler assumes on a cordoned node. */
 export const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** Whether a cordoned node takes the pod, all the same. */
+/** Whether the pod can be scheduled to a cordoned node anyway. */
 export function toleratesCordon({ tolerations }: Pick<PodPlacement, 'tolerations'>): boolean {
   return tolerations.some(each => tolerates(each, CORDONED));
 }

@@ -1,4 +1,4 @@
-/** Plans a cordon or an uncordon of one node: what is written, or whose maintenance is in the way. Pure. */
+/** Plans the cordon or uncordon of one node: the write, or the maintenance of another user that prevents it. Pure. */
 
 import type { NodePatch } from '../plan/plan.ts';
 import { timestamp } from '../timestamp.ts';
@@ -14,9 +14,9 @@ import {
 
 export interface CordonChange {
   unschedulable: boolean;
-  /** Begins a maintenance, or changes the user's own; undefined begins none. */
+  /** Begins a maintenance, or changes the user's own. Undefined: begins none. */
   maintenance?: RequestedMaintenance | undefined;
-  /** Also changes nodes in the maintenance of another user. Default: they are not changed. */
+  /** Also changes nodes under maintenance by another user. Default: such nodes are not changed. */
   takeover?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface RequestedMaintenance {
   until?: string | undefined;
 }
 
-/** What becomes of the maintenance of a node; `removed`: it was stale or unreadable. */
+/** What happens to the maintenance of a node; `removed`: it was stale or unreadable. */
 export type MaintenanceChange =
   | { kind: 'begun' | 'updated' }
   | { kind: 'taken over' | 'ended'; from: MaintenanceOwner }
@@ -38,20 +38,20 @@ export type CordonPlan =
   | {
       kind: 'write';
       patch: Pick<NodePatch, 'unschedulable' | 'maintenance'>;
-      /** Undefined where there is none, and where the user ends the own. */
+      /** Undefined if there is no maintenance, and if the user ends their own. */
       change: MaintenanceChange | undefined;
-      /** An uncordon that leaves the node unschedulable, as it was before the maintenance that ends. */
+      /** The uncordon leaves the node unschedulable, as it was before the maintenance. */
       staysCordoned?: true;
     };
 
 export type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
-/** Whether the plan depends on who is asking. */
+/** Whether the plan depends on the current user. */
 export function needsOwner(node: CordonedNode, { maintenance }: CordonChange): boolean {
   return maintenance !== undefined || activeMaintenance(node) !== undefined;
 }
 
-/** @param owner who is asking; undefined only where it is not needed */
+/** @param owner the current user; undefined only if not needed */
 export function planCordon(
   node: CordonedNode,
   change: CordonChange,
@@ -83,7 +83,7 @@ interface CordonOutcome {
   requested: CordonChange['maintenance'];
 }
 
-/** Fields that the command does not set stay as they are. A takeover makes the user the owner. */
+/** Fields that the command does not set stay unchanged. A takeover makes the user the owner. */
 function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: CordonOutcome, now: Date): string {
   if (owner === undefined) throw new Error('the owner of a maintenance is not known');
   const reason = requested.reason ?? holder?.reason;
@@ -99,14 +99,14 @@ function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: Cordo
   });
 }
 
-/** A cordon without a maintenance must not bring a stale one back. */
+/** A cordon without a maintenance must not revive a stale one. */
 function planWithoutMaintenance(node: CordonedNode): CordonPlan {
   if (node.unschedulable) return { kind: 'already' };
   if (node.maintenance === undefined) return { kind: 'write', patch: { unschedulable: true }, change: undefined };
   return { kind: 'write', patch: { unschedulable: true, maintenance: null }, change: removalOf(node) };
 }
 
-/** @param taken the maintenance of another user that ends, too */
+/** @param taken the maintenance of another user, which ends as well */
 function planUncordon(node: CordonedNode, taken: Maintenance | undefined): CordonPlan {
   const holder = activeMaintenance(node);
   const staysCordoned = holder?.wasUnschedulable === true;

@@ -1,11 +1,12 @@
 /**
- * The birth record of a node that was born in a pool: manifests/born-in-pool.yaml gave it labels, taints and annotations as it
- * registered, and wrote them into the annotation BORN_ANNOTATION. It has the form of a record without displaced values,
- * as the policy replaces nothing, and counts as one until the first write of the node (docs/decisions/0042). A birth record without a
- * pool says that the node waits for one that is paused (docs/decisions/0044): nothing was given, and the node has not joined.
+ * The birth record of a node that registered into a pool: manifests/born-in-pool.yaml set labels, taints and
+ * annotations on the node and recorded them in BORN_ANNOTATION. It has the form of a record without displaced values
+ * (the policy replaces nothing), and counts as the record until the first write of the node (docs/decisions/0042).
+ * Without a pool, it says that the node waits for a paused pool (docs/decisions/0044): nothing was set, and the node
+ * has not joined.
  *
- * Not guaranteed: that the birth record is authentic. As for the record, manifests/protect-records.yaml denies kubelets to send
- * it with a new node or to change it.
+ * Not guaranteed: that it is authentic. As for the record, manifests/protect-records.yaml denies kubelets to register a
+ * node with it or to change it.
  */
 import type { AppliedRecord, AppliedSlot } from '../plan/record.ts';
 import { taintId } from '../spec/taints.ts';
@@ -13,10 +14,10 @@ import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION } from '../types.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** How the birth record of a node begins that waits for a paused pool. Any other begins with the pool. */
+/** Start of the birth record of a node that waits for a paused pool. Any other starts with the pool. */
 const WAITING = '{"since":"';
 
-/** Of the annotations of a node: the record, or else the birth record if it names a pool. An empty record does not hide the birth record. */
+/** The record, or else the birth record if it names a pool. An empty record does not hide the birth record. */
 export function recordIn(annotations: Annotations = {}): string | undefined {
   const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: birth } = annotations;
   return hasRecord(record) || !isNamingPool(birth) ? record : birth;
@@ -28,7 +29,7 @@ export function birthRecordIn(annotations: Annotations = {}): Pick<Node, 'birthR
   return { birthRecord: hasRecord(record) || !isNamingPool(birth) ? 'unused' : 'record' };
 }
 
-/** An empty one counts as absent. */
+/** An empty record counts as absent. */
 function hasRecord(record: string | undefined): boolean {
   return record !== undefined && record !== '';
 }
@@ -37,7 +38,7 @@ function isNamingPool(birth: string | undefined): boolean {
   return birth !== undefined && !birth.startsWith(WAITING);
 }
 
-/** A slot that was changed since is somebody else's: it is kept, and restored as any other that a pool displaces. */
+/** Without slots that changed since: those are kept, and later restored like any value that a pool displaces. */
 export function unchangedSlots(birth: AppliedRecord, { labels, taints, annotations = {} }: Node): AppliedRecord {
   const liveTaints = Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
   return {
@@ -45,7 +46,7 @@ export function unchangedSlots(birth: AppliedRecord, { labels, taints, annotatio
     labels: unchanged(birth.labels, labels),
     taints: unchanged(birth.taints, liveTaints),
     annotations: unchanged(birth.annotations, annotations),
-    // One that is gone or changed was removed by somebody, and is not set again (startup-taints.ts).
+    // Somebody removed a taint that is missing or changed; it is not set again (startup-taints.ts).
     startup: birth.startup,
   };
 }

@@ -17,9 +17,9 @@ export interface SelectorReason {
   /** As kubectl writes it: `a=b`, `a in (b,c)`. */
   requirement: string;
   isMet: boolean;
-  /** The value on the node; undefined when the node does not have the label. */
+  /** The value on the node; undefined if the node does not have the label. */
   live: string | undefined;
-  /** A label of the node by which it nearly is: another spelling of the value or the key; absent when there is none. */
+  /** A label of the node that nearly matches, with another spelling of the value or key; absent if there is none. */
   near?: NearMiss;
 }
 
@@ -27,47 +27,47 @@ export interface SelectorReason {
 export type OwnershipRule = 'holds the node already' | 'is older' | 'has the smaller name';
 
 export type MembershipVerdict =
-  /** `over`: the other pools that match, each with the deciding rule. */
+  /** `over`: the other matching pools, each with the deciding rule. */
   | { kind: 'member'; over: { pool: string; rule: OwnershipRule }[] }
   | { kind: 'lost'; to: string; rule: OwnershipRule }
   | { kind: 'no match' }
   | { kind: 'deleting' }
   /** A pool with an invalid spec gets no new nodes. */
   | { kind: 'invalid'; errors: FieldError[] }
-  /** The selector cannot be read: the pool keeps its nodes and gets no new ones. */
+  /** The selector cannot be parsed: the pool keeps its nodes and gets no new ones. */
   | { kind: 'unknown selector'; keeps: boolean };
 
 export interface PoolReason {
   pool: string;
   selector: SelectorReason[];
   verdict: MembershipVerdict;
-  /** The node still has what this pool applied but is no longer a member; the next reconcile removes it. */
+  /** The node is no longer a member but still has what this pool applied; the next reconcile removes it. */
   toBeCleaned: boolean;
 }
 
-/** A startup taint that the pool gave, or did not have to give, when the node joined. */
+/** A startup taint that the pool added, or did not need to add, when the node joined. */
 export interface StartupReason {
-  /** Its value is the one that was given. */
+  /** Its value is the one that the pool set. */
   taint: Taint;
-  /** It is there as it was given; else it was lifted, removed or changed, or never given. A field of `nodes --why -o json`. */
+  /** The taint is unchanged; otherwise it was removed or changed, or never set. In `nodes --why -o json`. */
   isHeld: boolean;
   until: string | undefined;
-  /** It is given again when the node boots. */
+  /** The taint is added again when the node boots. */
   isGivenAgain: boolean;
 }
 
 export interface MembershipExplanation {
   node: string;
   owner: string | undefined;
-  /** The owner first, then the pools that match but do not own the node, then those that nearly match, then the others by name. */
+  /** The owner first, then other matching pools, then nearly matching ones, then the rest by name. */
   pools: PoolReason[];
-  /** The startup taints that its record has, of the owner; absent when there are none. */
+  /** The startup taints in the owner's record; absent if there are none. */
   startup?: StartupReason[];
-  /** Taints of the owner that wait until the pods that they would evict are gone; absent when there are none. */
+  /** Taints of the owner that wait until the pods that they would evict are gone; absent if there are none. */
   draining?: Taint[];
   /** A deleted pool whose labels and taints stay on the node until the next reconcile. */
   gone: string | undefined;
-  /** The value of POOL_LABEL, where no pool has set it; absent elsewhere. */
+  /** The value of POOL_LABEL if no pool has set it; otherwise absent. */
   strayLabel?: string;
 }
 
@@ -169,11 +169,11 @@ function rank({ selector, verdict, toBeCleaned }: PoolReason): number {
   return selector.every(({ isMet, near }) => isMet || near !== undefined) ? 4 : 5;
 }
 
-// POOL_LABEL on a node where no pool has set it: somebody else has, or the record was lost with the node's membership. Pods
-// of the RuntimeClass of the pool that it names can be scheduled there. No reconcile touches it, as it does with all labels
-// that are in no record.
+// POOL_LABEL on a node where no pool has set it: another writer has, or the record was lost with the node's membership.
+// Pods of the RuntimeClass of that pool can be scheduled there. Reconciles do not change it, like any label that is in
+// no record.
 
-/** Its value. Undefined: the node does not have it, or a pool has set it or will replace or remove it. */
+/** The value. Undefined if the node does not have the label, or if a pool has set it, or will replace or remove it. */
 export function strayPoolLabel(
   { labels }: Node,
   { record }: Pick<Ownership, 'record'>,

@@ -1,6 +1,6 @@
 /**
- * Which labels a kubelet may set on its own node, and what a pool that selects by such labels exposes. Source: the
- * admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
+ * Which labels a kubelet may set on its own node, and the risk for a pool that selects by them. Source: the admission
+ * plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
  */
 
 import { formatTaint } from '../spec/syntax.ts';
@@ -38,33 +38,33 @@ export function isKubeletSettable(key: string): boolean {
 
 interface KubeletRisk {
   /**
-   * The labels of the selector that a kubelet may set, sorted. Empty where it may only register a new node: the pool
+   * The labels of the selector that a kubelet may set, sorted. Empty if it can only register a new node: the pool
    * selects nodes without labels that no kubelet may set.
    */
   keys: string[];
-  /** Labels of the pool that a kubelet may not set but gets by joining, sorted. */
+  /** Labels of the pool that a kubelet may not set but gets by joining the pool, sorted. */
   gains: string[];
   /**
    * Whether a kubelet also gets them by registering a new node while manifests/protect-membership.yaml is applied. The
-   * policy refuses registration only for labels of node-restriction.kubernetes.io, as kubelets of cloud node groups
-   * register with group labels; and not into a pool that requires no label, as no node could register then.
+   * policy refuses registrations only for labels of node-restriction.kubernetes.io, as kubelets of cloud node groups
+   * register with group labels; and not for a pool that requires no label, as no node could register then.
    */
   canRegister: boolean;
-  /** The labels for which the policy refuses a registration with the labels that the pool requires, sorted. */
+  /** The labels for which the policy refuses to register a node into the pool, sorted. */
   refused: string[];
-  /** Whether the pool has taints, which a node loses when it leaves. */
+  /** Whether the pool has taints, which a node loses when it leaves the pool. */
   shedsTaints: boolean;
   /**
-   * The labels by which the RuntimeClass of a pool with expressions selects, where a kubelet may set them all: it then gets
-   * pods without being a member. manifests/protect-membership.yaml prevents it, on registration too.
+   * The labels by which the RuntimeClass of a pool with expressions selects, if a kubelet may set them all: its node
+   * then gets pods without being a member. manifests/protect-membership.yaml prevents this, also at registration.
    */
   classKeys: string[];
 }
 
 /**
- * What a kubelet could gain by changing labels of its own node. It can join the pool if each requirement is met by a label
- * that it may set, or by having none, and leave it if it may set any. Undefined when there is nothing to gain, or when the
- * pool allows it.
+ * What a kubelet can gain by changing labels of its own node. It can join the pool if it may set, or need not have,
+ * each required label. It can leave the pool if it may set any label of the selector. Undefined if there is nothing to
+ * gain, or if the pool allows it.
  */
 export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   if (pool.metadata.annotations?.[KUBELET_MEMBERSHIP] === 'Allow') return undefined;
@@ -84,7 +84,7 @@ export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   return { keys, gains, canRegister, refused, shedsTaints, classKeys };
 }
 
-/** Members of a pool without expressions have all labels of its RuntimeClass: who may set them can join. */
+/** Without expressions, members have all labels of the RuntimeClass: a kubelet that may set them can join anyway. */
 function settableClassKeys(pool: NodePool): string[] {
   if (!pool.spec.handler || pool.spec.matchExpressions === undefined) return [];
   const keys = [...Object.keys(membershipSelector(pool).labels), ...Object.keys(memberLabels(pool))];
@@ -113,8 +113,8 @@ function memberRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
 }
 
 /**
- * What a node gets when its kubelet registers it into the pool while the policy is in force, or that the policy refuses it.
- * Follows the name of the pool. Undefined where a registration gains nothing and is not refused.
+ * What a node gets if its kubelet registers it into the pool while the policy is applied, or that the policy refuses
+ * it. Follows the name of the pool. Undefined if a registration gains nothing and is not refused.
  */
 export function kubeletRegistrationText(risk: KubeletRisk, pool: NodePool): string | undefined {
   const { keys, gains, canRegister, refused } = risk;
@@ -133,7 +133,7 @@ export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED
 /** An imperative without a trailing full stop. */
 export const KUBELET_RISK_REMEDY = `run \`kubectl nodepool install --policies\`, select by a label under ${RESTRICTED_DOMAIN}/, or to accept this, annotate the pool with ${KUBELET_MEMBERSHIP}=Allow`;
 
-/** For warnings, which have no room for the remedies. */
+/** For warnings, which are too short for the remedies. */
 export const KUBELET_RISK_PAGE =
   'https://github.com/lailin-xyz/kubectl-nodepool/blob/main/docs/in-cluster.md#admission-policies';
 

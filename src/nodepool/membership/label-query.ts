@@ -1,4 +1,4 @@
-/** Matches labels by a meta/v1 LabelSelector, as apimachinery does, or by requirements on nodes, as the scheduler does. */
+/** Matches labels by a meta/v1 LabelSelector (as apimachinery) or by node requirements (as the scheduler). */
 import { ownValue, parseInt64 } from '../json.ts';
 
 /** meta/v1 LabelSelector, as in PodDisruptionBudgets. */
@@ -13,7 +13,7 @@ export interface Requirement {
   values?: string[];
 }
 
-/** An empty selector matches everything. A missing selector, or an unknown operator, matches nothing. */
+/** An empty selector matches everything. A missing selector and an unknown operator match nothing. */
 export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
   if (query === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = query;
@@ -21,7 +21,7 @@ export function matchesQuery(query: LabelQuery | undefined, labels: Record<strin
   return equal && matchExpressions.every(requirement => meets(requirement, ownValue(labels, requirement.key)));
 }
 
-/** @param value of the label or field; undefined: it has none */
+/** @param value of the label or field; undefined if absent */
 export function meets({ operator, values = [] }: Requirement, value: string | undefined): boolean {
   switch (operator) {
     case 'In':
@@ -37,7 +37,7 @@ export function meets({ operator, values = [] }: Requirement, value: string | un
   }
 }
 
-/** As meetsNode(), with the values read once, for many nodes. */
+/** As meetsNode(), with the values parsed once for many nodes. */
 export function compileRequirement(requirement: Requirement): (value: string | undefined) => boolean {
   const { operator, values = [] } = requirement;
   switch (operator) {
@@ -61,12 +61,12 @@ export function compileRequirement(requirement: Requirement): (value: string | u
   }
 }
 
-/** A number where that is exact: a bigint takes longer. */
+/** A number if it is exact, because a bigint is slower. */
 function integerOf(value = ''): bigint | number | undefined {
   return /^\d{1,15}$/.test(value) ? Number(value) : parseInt64(value);
 }
 
-/** The rule of node affinity: beside meets(), labels are compared as integers (k8s.io/component-helpers nodeaffinity). */
+/** As meets(), plus integer comparison of labels, as in node affinity (k8s.io/component-helpers nodeaffinity). */
 export function meetsNode(requirement: Requirement, value: string | undefined): boolean {
   const { operator, values = [] } = requirement;
   if (operator !== 'Gt' && operator !== 'Lt') return meets(requirement, value);

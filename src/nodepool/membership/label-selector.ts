@@ -7,7 +7,7 @@ import { meetsNode } from './label-query.ts';
 export type MatchLabels = (labels: Readonly<Record<string, string>>) => boolean;
 type MatchValue = (value: string | undefined) => boolean;
 
-/** One part of a selector. `Equals` is `a=b`; `Remove` is `a-`, where that is allowed. */
+/** One part of a selector. `Equals` is `a=b`; `Remove` is `a-`, if allowed. */
 export interface SelectorTerm {
   key: string;
   operator: 'Equals' | 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | 'Remove';

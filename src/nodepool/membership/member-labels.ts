@@ -1,7 +1,7 @@
 /**
- * Computes the label changes that make a node join or leave a pool. Only labels of the pool's selector change, and only
- * those that a user may change. For an expression no label is set or removed: it says something of the node that others use,
- * too, such as its rack. Each function returns a merge patch of labels, or throws a NodepoolError that names the node and the
+ * Computes the label changes that make a node join or leave a pool. Changes only labels of the pool's selector, and
+ * only labels that a user may change. Never changes the labels of expressions: others use them as well, such as the
+ * rack of a node. Each function returns a merge patch of labels, or throws a NodepoolError that names the node and the
  * label.
  */
 import { NodepoolError } from '../errors.ts';
@@ -29,13 +29,13 @@ const NO_SELECTOR: Selector = { labels: {}, expressions: [] };
 /** null removes the label. */
 export type LabelPatch = Record<string, string | null>;
 
-/** Cloud controllers, Node Feature Discovery and drivers set these. */
+/** Set by cloud controllers, Node Feature Discovery and drivers. */
 const FACTS = /^(?:topology\.kubernetes\.io|feature\.node\.kubernetes\.io|nvidia\.com)\//;
 
 /**
  * The labels that make a node a member of the pool.
  * @param record what is currently applied to the node: values that a pool set may be replaced
- * @param source the pool that the node leaves; the labels that make it a member there are removed in the same patch
+ * @param source the pool that the node leaves; the patch also removes its membership labels
  */
 export function labelsToJoin(
   node: Node,
@@ -78,10 +78,10 @@ export function labelsToJoin(
 }
 
 /**
- * The labels that make a node leave the pool. Labels by which another pool selects the node also stay, when removing
+ * The labels to remove so that a node leaves the pool. Labels by which another pool selects the node stay if removing
  * another label is enough.
  * @param rivals the other pools that match the node
- * @param isOwner whether the pool owns the node, and does not only match it
+ * @param isOwner whether the pool owns the node, and does not just match it
  */
 export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodePool[], isOwner: boolean): LabelPatch {
   const selector = membershipSelector(pool);
@@ -109,7 +109,7 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
       `change the selector of the pool: \`kubectl nodepool edit ${name}\``,
     );
   }
-  // As for a pool that adopt created.
+  // For example, a pool that adopt created.
   throw new NodepoolError(
     'input',
     `${cannot}: the cluster itself sets the labels ${selectorText(selector)}`,
@@ -122,7 +122,7 @@ function expressionKey({ expressions }: Selector, kept: readonly string[]): stri
   return expressions.find(part => needsLabel(part) && !isClusterSet(part.key) && !kept.includes(part.key))?.key;
 }
 
-/** Whether nodes match by labels that they do not have, and by no others. */
+/** Whether the selector matches only by absent labels. */
 function isAbsence(selector: Selector): boolean {
   return keysOf(selector).length > 0 && !partsOf(selector).some(needsLabel);
 }
@@ -138,7 +138,7 @@ function isFact(cannot: string, node: Node, { metadata: { name } }: NodePool, ke
   );
 }
 
-/** What makes it possible to take nodes from a pool whose labels stay on them. */
+/** The remedy if nodes cannot leave a pool because its labels stay on them. */
 function selectByOwnLabel(pool: NodePool): string {
   const { name } = pool.metadata;
   const roleLabel = `${ROLE_PREFIX}${name}=`;
@@ -160,7 +160,7 @@ export function patchedLabels(labels: Record<string, string>, patch: LabelPatch)
   return merged;
 }
 
-/** Also labels that are not set again once they are removed: they describe the machine. */
+/** Includes labels that are not set again after removal: they describe the machine. */
 function isClusterSet(key: string): boolean {
   return isClusterLabel(key) || FACTS.test(key) || providerOf(key) !== undefined;
 }
@@ -200,8 +200,8 @@ function notMet(
 }
 
 /**
- * Labels by which cloud providers and provisioners mark the nodes of a group, most preferred first. A group whose nodes
- * are all in groups of earlier labels is the same group under another label.
+ * Labels by which cloud providers and provisioners mark the nodes of a group, most preferred first. If all nodes of a
+ * group are in groups of earlier labels, it is the same group under another label.
  */
 export const PROVIDER_LABELS: readonly { provider: string; key: string }[] = [
   { provider: 'Karpenter', key: 'karpenter.sh/nodepool' },
@@ -213,7 +213,7 @@ export const PROVIDER_LABELS: readonly { provider: string; key: string }[] = [
   { provider: 'DOKS', key: 'doks.digitalocean.com/node-pool' },
 ];
 
-/** Domains of labels and taints that other tools set on nodes, beside those of PROVIDER_LABELS. */
+/** Domains of labels and taints that other tools set on nodes, in addition to PROVIDER_LABELS. */
 const MORE_DOMAINS = [
   { provider: 'Karpenter', domain: 'karpenter.k8s.aws' },
   { provider: 'Cluster API', domain: 'node.cluster.x-k8s.io' },
@@ -225,7 +225,7 @@ const DOMAINS = [
   ...MORE_DOMAINS,
 ];
 
-/** Labels and taints that the pool sets although another tool sets them: the last writer would win. */
+/** Labels and taints that both the pool and another tool set: the last writer would win. */
 export function keysOfOthers({ labels = {}, taints = [], startupTaints = [] }: NodePoolSpec): {
   provider: string;
   key: string;
@@ -237,7 +237,7 @@ export function keysOfOthers({ labels = {}, taints = [], startupTaints = [] }: N
   });
 }
 
-/** The tool that sets labels and taints with this key on nodes; undefined: none that is known. */
+/** The tool that sets labels and taints with this key on nodes; undefined if none is known. */
 function providerOf(key: string): string | undefined {
   const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : undefined;
   const owner =

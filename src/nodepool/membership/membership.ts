@@ -1,4 +1,4 @@
-/** Decides which pool owns a node: at most one. Also says how far the takeover of a pool of the earlier operator is. */
+/** Decides which pool owns a node (at most one), and the state of the takeover of an earlier operator's pool. */
 import { appendTo, deepEqual } from '../json.ts';
 import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from '../plan/record.ts';
 import { RecordCache } from '../plan/record-cache.ts';
@@ -19,7 +19,7 @@ export interface Ownership {
   conflicting: readonly string[];
 }
 
-/** Shared: most nodes have no conflict. */
+/** Shared, as most nodes have no conflict. */
 const NONE: readonly string[] = [];
 
 interface SelectingPool {
@@ -27,10 +27,10 @@ interface SelectingPool {
   matches: ReturnType<typeof compileSelector>;
 }
 
-/** An index over all pools: ownership costs one look-up for each label of the node, not one for each pool. */
+/** An index over all pools: ownership costs one lookup for each label of the node, not one for each pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
-  /** Pools by key and value of one label that their selector requires; the rest is checked on a hit. */
+  /** Pools by key and value of one label that their selector requires; a hit is then checked completely. */
   readonly #byLabel = new Map<string, Map<string, SelectingPool[]>>();
   /** Pools by a label that their selector requires with any value. */
   readonly #byKey = new Map<string, SelectingPool[]>();
@@ -39,9 +39,9 @@ export class PoolIndex {
   readonly #records: RecordCache;
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
-  /** Pools that keep every node that they own, because their selector cannot be read or is invalid. */
+  /** Pools that keep every node that they own, because their selector cannot be parsed or is invalid. */
   readonly #unreadablePools = new Set<string>();
-  /** Inherited pools (see isInherited): what equals their spec on nodes without a record counts as applied by them. */
+  /** Inherited pools (isInherited()): on nodes without a record, values equal to their spec count as applied. */
   readonly #inherited: ReadonlySet<string>;
 
   /** @param nodes all nodes: their records show which pools were taken over */
@@ -78,7 +78,6 @@ export class PoolIndex {
     for (const value of values) appendTo(byValue, value, selecting);
   }
 
-  /** The errors of validatePool(). */
   errors(name: string): FieldError[] {
     return this.#errors.get(name) ?? [];
   }
@@ -88,16 +87,16 @@ export class PoolIndex {
     return this.#inherited.has(name);
   }
 
-  /** Whether a pool selects by one of these labels. No other label can change the membership of a node. */
+  /** Whether a pool selects by one of these labels. Other labels do not change the membership of a node. */
   affectsMembership(labels: Record<string, unknown>): boolean {
     for (const key in labels) if (this.#keys.has(key)) return true;
     return false;
   }
 
   /**
-   * The pool that already owns the node keeps it while it matches. Otherwise the oldest matching pool owns it, then
-   * the one with the smallest name. A pool that is being deleted gets no node. A pool with an invalid spec keeps its
-   * nodes and gets no new ones; it keeps even nodes that it might not match if its selector could be read.
+   * The pool that already owns the node keeps it while it matches. Otherwise the oldest matching pool owns it, then the
+   * one with the smallest name. A pool that is being deleted gets no node. A pool with an invalid spec keeps its nodes
+   * and gets no new ones; if its selector cannot be parsed, it keeps even nodes that it might not match.
    */
   ownership(node: Node): Ownership {
     const matching = this.#matching(node);
@@ -120,9 +119,9 @@ export class PoolIndex {
   }
 
   /**
-   * An unmarked pool with a record on a matching node was reconciled by this program, so everything that it applied is
-   * recorded. One record is enough: if more were required, values that others set on nodes that joined later could be
-   * removed.
+   * If an unmarked pool has a record on a matching node, this program has reconciled the pool, so everything that it
+   * applied is recorded. One record is enough: if more were required, values that others set on nodes that joined later
+   * could be removed.
    */
   #inheritedOf(pools: NodePool[], nodes: Iterable<Node>): Set<string> {
     const inherited = pools.filter(isInherited);
@@ -132,7 +131,7 @@ export class PoolIndex {
     );
     if (unmarked.size === 0) return names;
     for (const node of nodes) {
-      // A birth record is not from a reconcile.
+      // A birth record does not come from a reconcile.
       const isReconciled = node.record !== undefined && node.birthRecord !== 'record';
       const holder = isReconciled ? this.#records.read(node.record ?? '')?.pool : undefined;
       const pool = holder === undefined ? undefined : unmarked.get(holder);
@@ -155,7 +154,7 @@ export class PoolIndex {
   }
 }
 
-/** By creation, then by name. */
+/** By creation time, then by name. */
 export function olderFirst(a: NodePool, b: NodePool): number {
   const [aAge, bAge] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   if (aAge !== bAge) return aAge < bAge ? -1 : 1;
@@ -169,10 +168,10 @@ export function sameOwnership(before: NodePool, after: NodePool): boolean {
     before.metadata.generation === after.metadata.generation &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     isInherited(before) === isInherited(after) &&
-    // These are no part of the spec, and plans depend on them.
+    // These are not part of the spec, but plans depend on them.
     transientKeysText(before) === transientKeysText(after) &&
     stoppedRollout(before)?.at === stoppedRollout(after)?.at &&
-    // The fields that the server returns can change without a write, when the CRD changes.
+    // A changed CRD can change the returned fields without a write.
     deepEqual(before.dropped, after.dropped)
   );
 }
@@ -182,16 +181,16 @@ function transientKeysText({ metadata }: NodePool): string | undefined {
 }
 
 /**
- * Whether only the earlier operator has reconciled the pool so far. Then its finalizer is there, and the status has no
- * observedGeneration, which this program sets once everything is applied. The earlier CRD drops observedGeneration, so
- * the end of the takeover is also marked on the pool.
+ * Whether only the earlier operator has reconciled the pool so far. Then it has that operator's finalizer, and its
+ * status has no observedGeneration, which this program sets once everything is applied. The earlier CRD drops
+ * observedGeneration, so an annotation on the pool also marks the end of the takeover.
  */
 export function isInherited(pool: NodePool): boolean {
   const hasFinalizer = pool.metadata.finalizers?.includes(FINALIZER) === true;
   return hasFinalizer && isWithoutGeneration(pool) && takeoverOf(pool) !== 'finished';
 }
 
-/** The earlier operator wrote no records: what equals the spec of an inherited pool counts as applied by it. */
+/** The earlier operator wrote no records: values equal to the spec of an inherited pool count as applied by it. */
 function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<string>): AppliedRecord | undefined {
   if (node.record !== undefined || inherited.size === 0) return undefined;
   const pool = matching.find(({ metadata }) => inherited.has(metadata.name));
@@ -205,7 +204,7 @@ function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<
         .map(taint => [taintId(taint), taint.value ?? ''] as const)
         .filter(([id, value]) => live.get(id) === value),
     ),
-    // That operator set none. Which nodes joined in its time is not known: none of them gets startup taints.
+    // That operator set no annotations. It is unknown which nodes joined in its time: none gets startup taints.
     annotations: NO_SLOTS,
     startup: NO_STARTUP,
   };
@@ -215,7 +214,7 @@ function slots(pairs: (readonly [string, string])[]): Map<string, AppliedSlot> {
   return new Map(pairs.map(([id, value]) => [id, { value }]));
 }
 
-// How far the takeover of a pool of the earlier operator is: an annotation on the pool, which no CRD can drop.
+// The state of the takeover of a pool of the earlier operator: an annotation on the pool, which no CRD can drop.
 
 /** `started` before the first record of an inherited pool is written; `finished` after a run tried all nodes. */
 export type Takeover = 'started' | 'finished';
@@ -225,12 +224,12 @@ export function takeoverOf({ metadata }: NodePool): Takeover | undefined {
   return value === 'started' || value === 'finished' ? value : undefined;
 }
 
-/** Whether the status lacks observedGeneration, which this program always sets in the end. */
+/** Whether the status lacks observedGeneration, which this program always sets at the end. */
 function isWithoutGeneration({ status }: NodePool): boolean {
   return status?.status !== undefined && status.observedGeneration === undefined;
 }
 
-/** Whether the server dropped status fields that this program wrote, because the CRD is of another version. */
+/** Whether the server dropped status fields that this program wrote, because the CRD has another version. */
 export function hasLostFields(pool: NodePool): boolean {
   return isWithoutGeneration(pool) && takeoverOf(pool) === 'finished';
 }
@@ -238,7 +237,7 @@ export function hasLostFields(pool: NodePool): boolean {
 export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status';
 export const MEND_LOST_FIELDS = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
-/** Of a pool that is not created yet: it takes no node from another. */
+/** For a pool that is not created yet: it takes no node from another pool. */
 export function asYoungest(pool: NodePool): NodePool {
   return { ...pool, metadata: { ...pool.metadata, creationTimestamp: '9999-12-31T23:59:59Z' } };
 }

@@ -1,4 +1,4 @@
-/** Labels that a selector nearly matches: a value or a key that is spelled a little differently. */
+/** Labels that a selector nearly matches: the value or key is spelled a little differently. */
 import { ownValue } from '../json.ts';
 import { suggest } from '../text.ts';
 import { needsLabel, type SelectorPart } from './selector.ts';
@@ -8,7 +8,7 @@ export interface NearMiss {
   value: string;
 }
 
-/** The label of a node that comes near to a requirement which the node does not meet. */
+/** The label of a node that nearly meets a requirement which the node does not meet. */
 export function nearMiss(part: SelectorPart, labels: Readonly<Record<string, string>>): NearMiss | undefined {
   if (!needsLabel(part)) return undefined;
   const live = ownValue(labels, part.key);
@@ -18,12 +18,12 @@ export function nearMiss(part: SelectorPart, labels: Readonly<Record<string, str
   return key === undefined || value === undefined ? undefined : { key, value };
 }
 
-/** Whether a value, which does not meet the requirement, is spelled much like one that does. */
+/** Whether a value that does not meet the requirement is spelled similarly to one that does. */
 export function isNearValue({ operator, values = [] }: SelectorPart, live: string): boolean {
   return operator === 'In' && (suggest(live, values) !== undefined || values.some(value => suggest(value, [live])));
 }
 
-/** Part by part: the prefix is long, and every other role would be similar to a mistyped one. */
+/** Compared part by part: with the long prefix, every other role would be similar to a mistyped one. */
 export function similarKey(key: string, keys: readonly string[]): string | undefined {
   const [prefix, name] = splitKey(key);
   const withPrefix = keys.filter(other => splitKey(other)[0] === prefix);
@@ -37,7 +37,7 @@ export function similarKey(key: string, keys: readonly string[]): string | undef
     prefix,
     withName.map(other => splitKey(other)[0]),
   );
-  // Without a prefix on either side, any key of that name.
+  // If either side has no prefix, any key of that name.
   return withName.find(other => [meant, ''].includes(splitKey(other)[0])) ?? (prefix === '' ? withName[0] : undefined);
 }
 

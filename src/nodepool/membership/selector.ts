@@ -8,7 +8,7 @@ export const ROLE_PREFIX = 'node-role.kubernetes.io/';
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
 
 export const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'];
-/** A node without the label meets these. */
+/** A node without the label meets requirements with these operators. */
 const ABSENT_OPERATORS = ['NotIn', 'DoesNotExist'];
 
 /** A node matches when it has all labels and meets all expressions. */
@@ -25,7 +25,7 @@ export interface SelectorPart extends Requirement {
 
 const NO_EXPRESSIONS: readonly Requirement[] = [];
 
-/** Default, when the spec has neither part: `node-role.kubernetes.io/<pool>: ""`. */
+/** Default if the spec has neither part: `node-role.kubernetes.io/<pool>: ""`. */
 export function membershipSelector({ metadata, spec }: NodePool): Selector {
   const { nodeSelector, matchExpressions = NO_EXPRESSIONS } = spec;
   const labels = nodeSelector ?? (hasDefaultSelector(spec) ? { [`${ROLE_PREFIX}${metadata.name}`]: '' } : {});
@@ -38,7 +38,7 @@ export function hasDefaultSelector({ nodeSelector, matchExpressions }: NodePool[
 
 /** An empty selector matches nothing. */
 export function matches({ labels: wanted, expressions }: Selector, labels: Readonly<Record<string, string>>): boolean {
-  // Called for every node, so it does not build a list of pairs.
+  // Called for every node, so this does not build a list of pairs.
   let isEmpty = expressions.length === 0;
   for (const key in wanted) {
     if (ownValue(labels, key) !== wanted[key]) return false;
@@ -67,12 +67,12 @@ export function isEmpty({ labels, expressions }: Selector): boolean {
   return expressions.length === 0 && Object.keys(labels).length === 0;
 }
 
-/** Each key once. No other label can change the membership of a node. */
+/** Each key once. Other labels do not change the membership of a node. */
 export function keysOf({ labels, expressions }: Selector): string[] {
   return [...new Set([...Object.keys(labels), ...expressions.map(({ key }) => key)])];
 }
 
-/** A label that every matching node has, with one of these values or, without them, any. Undefined: there is none. */
+/** A label that every matching node has, with one of these values, or with any value. Undefined if there is none. */
 export function requiredLabel({ labels, expressions }: Selector): { key: string; values?: string[] } | undefined {
   for (const key in labels) return { key, values: [labels[key] ?? ''] };
   const isIn = expressions.find(({ operator }) => operator === 'In');
@@ -81,12 +81,12 @@ export function requiredLabel({ labels, expressions }: Selector): { key: string;
   return has && { key: has.key };
 }
 
-/** False when a node meets the requirement by not having the label. */
+/** False if a node meets the requirement by not having the label. */
 export function needsLabel({ operator }: Requirement): boolean {
   return !ABSENT_OPERATORS.includes(operator);
 }
 
-/** The labels first, sorted. */
+/** Labels first, sorted. */
 export function partsOf({ labels, expressions }: Selector): SelectorPart[] {
   return [
     ...Object.entries(labels)
@@ -96,14 +96,14 @@ export function partsOf({ labels, expressions }: Selector): SelectorPart[] {
   ];
 }
 
-/** As `kubectl get -l` and the API server take it; "" for an empty selector, which they take for all. */
+/** In the syntax of `kubectl get -l`; "" for an empty selector, which would match everything there. */
 export function selectorText(selector: Selector): string {
   return partsOf(selector)
     .map(({ text }) => text)
     .join(',');
 }
 
-/** The same as one word of a shell. */
+/** The same, quoted as one shell word. */
 export function quotedSelector(selector: Selector): string {
   const text = selectorText(selector);
   return /[^\w./=,:@+-]/.test(text) ? `'${text}'` : text;
@@ -136,7 +136,7 @@ export function isControlPlaneRole(key: string): boolean {
   return CONTROL_PLANE_ROLES.includes(key);
 }
 
-/** Whether it names the control plane: its pool is meant to have these nodes. */
+/** Whether the selector names the control plane: the pool is meant to have these nodes. */
 export function requiresControlPlane(selector: Selector): boolean {
   return partsOf(selector).some(part => isControlPlaneRole(part.key) && needsLabel(part));
 }

@@ -4,8 +4,8 @@ import type { TaintEffect } from '../types.ts';
 import type { SlotWrite } from './merge-slots.ts';
 
 /**
- * `membership`: requested by `add`, `remove` or `move`. `joined the pool`, `booted`: a startup taint is given. `condition`:
- * it is lifted, because the node has the condition that it waits for.
+ * `membership`: requested by `add`, `remove` or `move`. `joined the pool`, `booted`: a startup taint is added.
+ * `condition`: it is removed, because the node has the condition that it waits for.
  */
 type ChangeReason =
   | 'spec'
@@ -17,7 +17,7 @@ type ChangeReason =
   | 'unmanaged'
   | 'membership';
 
-/** Who set a field, by the object's managedFields. */
+/** The writer of a field, by the object's managedFields. */
 export interface FieldSetter {
   manager: string;
   /** `Apply` or `Update`. */
@@ -26,7 +26,6 @@ export interface FieldSetter {
   time?: string;
 }
 
-/** One change of a label, taint or annotation. */
 export interface Change {
   kind: 'label' | 'taint' | 'annotation';
   key: string;
@@ -35,16 +34,16 @@ export interface Change {
   from?: string;
   to?: string;
   reason: ChangeReason;
-  /** Who set `from`, or of a taint the taints of the node, where that was read (see drift-setters.ts). */
+  /** Who set `from`; for a taint, who set the taints of the node. Only if read (see drift-setters.ts). */
   setBy?: FieldSetter;
 }
 
-/** The field of the node that the change is in. Taints are one field. */
+/** The field of the node that contains the change. All taints are one field. */
 export function fieldPath({ kind, key }: Pick<Change, 'kind' | 'key'>): string[] {
   return kind === 'taint' ? ['spec', 'taints'] : ['metadata', `${kind}s`, key];
 }
 
-/** The rest is drift. Whether a label is removed because the spec says so now is not known from the record. */
+/** All other reasons are drift. The record does not tell whether a label is removed because of the current spec. */
 export function isOfSpec({ reason }: Change): boolean {
   return reason === 'spec' || reason === 'unmanaged';
 }

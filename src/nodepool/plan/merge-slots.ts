@@ -9,19 +9,19 @@ export interface SlotWrite {
   from: string | null;
   to: string | null;
   action: 'add' | 'change' | 'remove' | 'restore';
-  /** The reason as far as the merge knows it; `released` becomes "spec" or "left the pool". See plan.ts for the others. */
+  /** The reason known to the merge; `released` becomes "spec" or "left the pool". Others: see plan.ts. */
   why: 'spec' | 'drift' | 'unmanaged' | 'released' | 'joined' | 'booted' | 'condition';
 }
 
-/** What holds for the merges of one node. */
+/** Rules for all merges of one node. */
 export interface PlanRules {
-  /** More keys of states that pass, or `DOMAIN/*`: see transient-states.ts. */
+  /** More keys of temporary states, or `DOMAIN/*`: see transient-states.ts. */
   transient?: readonly string[];
-  /** Nobody was asked: a NoExecute taint that a pool displaced is not set again. */
+  /** Nobody agreed to evictions: a NoExecute taint that a pool displaced is not set again. */
   withholdsNoExecute?: boolean;
 }
 
-/** The rules, for the ids of slots of one kind. */
+/** The rules for slots of one kind, by id. */
 export interface SlotPolicy {
   isTransient: (id: string) => boolean;
   isWithheld: (id: string) => boolean;
@@ -38,10 +38,10 @@ export function taintPolicy({ transient, withholdsNoExecute = false }: PlanRules
   };
 }
 
-/** Nobody marks a state with an annotation that pools may set. */
+/** No software marks temporary states with annotations that pools may set. */
 export const ANNOTATION_POLICY: SlotPolicy = { isTransient: () => false, isWithheld: () => false };
 
-/** @param leaving whether another pool, or none, owned the slots of the record */
+/** @param leaving whether another pool, or none, owned the slots in the record */
 export function mergeSlots(
   policy: SlotPolicy,
   leaving: boolean,
@@ -57,13 +57,13 @@ export function mergeSlots(
     const from = live.get(id) ?? null;
     const kept = leaving && had?.value !== from ? undefined : had;
     const passes = policy.isTransient(id);
-    // Given once, as it joins: whoever removes it says that the state has passed.
+    // Set once, when the node joins: a removal means that the state is over.
     if (passes && kept !== undefined && kept.value === to) {
       next.set(id, kept);
       continue;
     }
     const displaced = passes ? kept?.displaced : isProgramsOwn(id) ? undefined : displacedBy(to, from, kept);
-    // A slot that is and was empty needs no entry in the record.
+    // A slot that was and stays empty needs no entry in the record.
     if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
     if (from === to) continue;
     const ours = had !== undefined && had.value === from;
@@ -86,7 +86,7 @@ export function mergeSlots(
   return { applied: next, writes, withheld };
 }
 
-/** One write for each slot, from its first value to its last. */
+/** Combines the writes of each slot into one, from its first value to its last. */
 export function foldWrites(writes: readonly SlotWrite[]): SlotWrite[] {
   const byId = new Map<string, SlotWrite>();
   for (const write of writes) {
@@ -98,7 +98,6 @@ export function foldWrites(writes: readonly SlotWrite[]): SlotWrite[] {
   return [...byId.values()];
 }
 
-/** The values after the writes. */
 export function written(live: ReadonlyMap<string, string>, writes: readonly SlotWrite[]): Map<string, string> {
   const after = new Map(live);
   for (const { id, to } of writes) {
@@ -108,16 +107,16 @@ export function written(live: ReadonlyMap<string, string>, writes: readonly Slot
   return after;
 }
 
-/** No other writer has a use for it: a value that is there is never restored, nor kept once the pool releases it. */
+/** Only this program uses the label: an existing value is never restored, nor kept when the pool releases the node. */
 function isProgramsOwn(id: string): boolean {
   return id === POOL_LABEL;
 }
 
 /**
- * The value to restore when the slot is released. It is forgotten once somebody else set or removed the slot: what was there
- * before them is past. A stripped slot records what they set. Value and record are one write, so that a live value which is
- * not that of the record is never our own.
- * @param had what the same pool, or an earlier one that left it in place, had applied
+ * The value to restore when the slot is released. It is forgotten once somebody else sets or removes the slot, because
+ * the earlier value is outdated. A stripped slot records what they set. Value and record are written together, so a
+ * live value that differs from the record is never our own.
+ * @param had what the same pool, or an earlier pool that left it in place, had applied
  */
 function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
   if (had === undefined) return from ?? undefined;

@@ -1,9 +1,9 @@
 /**
- * `spec.noExecute: Drain`: a taint with the effect NoExecute is set on a node when no pod is left there that it would evict. Until
- * then its stand-in, a taint with the same key and value and the effect NoSchedule, keeps pods away, and the record says since
- * when it was decided: for which values the drain has begun.
+ * `spec.noExecute: Drain`: sets a NoExecute taint on a node only when it has no pod left that the taint would evict.
+ * Until then a stand-in, the same taint with the effect NoSchedule, keeps new pods away, and the record has the values
+ * for which the drain began, and the time.
  *
- * What is to be done follows from spec, record and node. That pods are gone is not known from these: who plans says so.
+ * Spec, record and node determine the actions. The caller of the plan must find out whether the pods are gone.
  */
 import { type DrainPod, hasEnded } from '../drain/drain-filters.ts';
 import { evictedAfter, taintFrom, taintId, tolerates } from '../spec/taints.ts';
@@ -13,19 +13,19 @@ import type { Change } from './change.ts';
 import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
 import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './record.ts';
 
-/** Values by id of the taint, as `dedicated:NoExecute`. */
+/** Values by taint id, such as `dedicated:NoExecute`. */
 export type Draining = ReadonlyMap<string, string>;
 
 export interface DeferredTaints {
   /** Taints that wait, with their values. */
   draining: Draining;
-  /** Taints that the pool sets meanwhile, by their ids. */
+  /** Taints that the pool sets in the meantime, by id. */
   standIns: ReadonlyMap<string, string>;
-  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and stand-ins of somebody else. */
+  /** Live taints that do not change in the meantime: those to be replaced, and stand-ins of another writer. */
   untouched: ReadonlySet<string>;
 }
 
-/** @param kept live taints without startup taints that are taken back @param startup ids of those that are set */
+/** @param kept live taints, except removed startup taints @param startup ids of startup taints that are set */
 export function deferredTaints(
   live: ReadonlyMap<string, string>,
   kept: ReadonlyMap<string, string>,
@@ -54,13 +54,13 @@ export function deferredTaints(
     if (own.has(id)) continue;
     const isTheirs = kept.has(id) && record?.taints.get(id)?.value !== kept.get(id);
     if (isTheirs) untouched.add(id);
-    // A startup taint of that key keeps pods away, too.
+    // A startup taint with that key keeps pods away as well.
     else if (!startup.has(id)) standIns.set(id, value);
   }
   return { draining: new Map(waiting.map(taint => [taintId(taint), taint.value ?? ''])), standIns, untouched };
 }
 
-/** Taints with the effect NoExecute that the pool displaced, and sets again as its spec no longer has or strips them. */
+/** Displaced NoExecute taints that the pool restores, because its spec neither sets nor strips them any more. */
 function restoredTaints(
   applied: AppliedRecord['taints'] = new Map(),
   live: ReadonlyMap<string, string>,
@@ -79,7 +79,7 @@ export function hasBegun(record: AppliedRecord | undefined, { draining }: Deferr
   return begun?.size === draining.size && [...draining].every(([id, value]) => begun.get(id) === value);
 }
 
-/** What is written in the end, beside liftedStandIns(). */
+/** The final writes, in addition to liftedStandIns(). */
 export function deferredWrites(
   { draining }: DeferredTaints,
   live: ReadonlyMap<string, string>,
@@ -92,7 +92,7 @@ export function deferredWrites(
   });
 }
 
-/** The stand-ins that go in the end. */
+/** Removes the stand-ins at the end. */
 export function liftedStandIns({ standIns }: DeferredTaints, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
   return [...standIns].map(([id, from]): SlotWrite => {
     const to = applied.get(id)?.displaced ?? null;
@@ -100,7 +100,7 @@ export function liftedStandIns({ standIns }: DeferredTaints, applied: ReadonlyMa
   });
 }
 
-/** Whether the change is one of a drain: it has the slot of the taint, or none where that is drift. */
+/** Whether the change belongs to a drain; it then shares the rollout slot of the taint (none for drift). */
 export function isOfDrain(
   { kind, key, effect }: Change,
   drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
@@ -115,7 +115,7 @@ export function drainingTaints(draining: Draining = new Map()): Taint[] {
 
 /** The reason of the condition Applied while pods are evicted. */
 export const DRAINING = 'Draining';
-/** Nodes in a message. */
+/** Maximum number of nodes named in a message. */
 const MAX_NAMED = 3;
 
 /** `pods of 2 nodes are evicted before NoExecute taints are set: a, b; pod ns/p on node a waits for …` */
@@ -126,21 +126,21 @@ export function drainingText({ nodes, blocked }: { nodes: readonly string[]; blo
 
 export interface PodsLeft {
   pods: DrainPod[];
-  /** They come back as soon as they are gone. */
+  /** These pods are recreated as soon as they are gone. */
   areLast: boolean;
-  /** Came back after the pods of their owner were evicted. */
+  /** Pods that came back after the pods of their owner were evicted. */
   returned: DrainPod[];
 }
 
 /**
- * Pods that must go before the taints are set; none: they may be set. As the taint eviction controller decides, a pod stays
- * only if it tolerates all of them for ever; but one that has ended is disrupted by nothing, and a mirror pod is no pod.
+ * Pods to evict before the taints are set; if there are none, the taints may be set. As in the taint eviction
+ * controller, a pod stays only if it tolerates all of them for ever. Terminated pods and mirror pods do not count.
  *
- * Pods that tolerate what keeps pods away, as those of a DaemonSet that tolerates every NoSchedule, come back as soon as
- * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count
- * such pods, so the taint that ends them then takes nothing from a budget.
- * @param taints that are to be set @param live of the node
- * @param isReturned whether the pod came after the pods of its owner were evicted; `tolerates`: it tolerates what keeps pods away
+ * Pods that tolerate the stand-ins, such as those of a DaemonSet that tolerates every NoSchedule, come back as soon as
+ * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count such
+ * pods, so the NoExecute taint that ends them does not violate a budget.
+ * @param taints to be set @param live of the node
+ * @param isReturned whether the pod came after the pods of its owner were evicted; `tolerates`: all stand-ins
  */
 export function podsLeft(
   pods: readonly DrainPod[],
@@ -164,13 +164,13 @@ export function podsLeft(
   return { pods: last, areLast: last.length > 0, returned };
 }
 
-/** Taints and nodes that a condition names. */
+/** Maximum number of taints and nodes that a condition names. */
 const MAX_WITHHELD_TAINTS = 20;
 const MAX_WITHHELD_NODES = 5;
 
 /**
  * `not set again, because they would evict pods: taint a=b:NoExecute of 12 nodes: n1, n2, n3, n4, n5 and 7 more; ...`
- * @param before the message so far, in which only the first nodes are named
+ * @param before the previous message, which names only the first nodes
  * @param withheld nodes by the text of the taint
  */
 export function withheldText(

@@ -1,4 +1,4 @@
-/** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
+/** The part of a node's plan (see plan.ts) about taints and startup taints. */
 import { taintFrom, taintId, taintsById } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import {
@@ -21,9 +21,9 @@ import {
 } from './startup-taints.ts';
 
 /**
- * The merge does not see startup taints: neither those that stay, nor those that the pool takes back. Nor does it see taints that
- * wait until pods are evicted, and what they replace.
- * @param isCleared the pods are gone that the taints in the record wait for
+ * The merge does not see startup taints, whether they stay or are removed. Nor does it see taints that wait until pods
+ * are evicted, and the taints that these replace.
+ * @param isCleared whether the pods for which the taints in the record wait are gone
  */
 export function planTaints(
   node: Node,
@@ -40,11 +40,11 @@ export function planTaints(
   const seen = new Map(kept);
   for (const [id, applied] of before.slots) if (applied !== null) seen.delete(id);
   const toAdd = owner === undefined ? new Set<string>() : startupTaintsToAdd(node, record, owner, birth);
-  // A pool that keeps its node and drains sets those again that it displaced, too, once the pods are evicted.
+  // A pool that keeps its node and drains also restores displaced taints, after the pods are evicted.
   const drains = !leaving && owner?.spec.noExecute === 'Drain';
   const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
   const deferred = owner && deferredTaints(live, kept, record, owner, toAdd, policy);
-  // The record names the taints for which the pods were listed: a spec that has others by now needs another list.
+  // The pods were listed for the taints in the record: a spec with other taints needs another list.
   const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
   const waiting = isCleared && begun ? undefined : deferred;
   const had = waiting === undefined ? record?.taints : without(record?.taints, waiting.draining);
@@ -86,7 +86,7 @@ function desiredTaints(
   ]);
   if (owner?.spec.unmanaged === 'Remove') {
     const startup = taintsById(owner.spec.startupTaints);
-    // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
+    // Slots that an earlier pool stripped are restored. Those that this pool stripped stay off its members.
     removeUnmanaged(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
   }
   return desired;
@@ -96,7 +96,7 @@ function without<V>(map: ReadonlyMap<string, V> = new Map(), ids: { has(id: stri
   return new Map([...map].filter(([id]) => !ids.has(id)));
 }
 
-/** The live list with the writes applied. Keeps the order, and keeps untouched taints complete (with timeAdded). */
+/** Applies the writes to the live list. Keeps the order, and unchanged taints complete (with timeAdded). */
 export function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
   const pending = new Map(writes.map(write => [write.id, write.to]));
   const taints: Taint[] = [];
@@ -114,8 +114,8 @@ export function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
 // `unmanaged: Remove`, for labels and taints.
 
 /**
- * Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. A state that passes is
- * not stripped; what an earlier version stripped of it stays in the record until it is set again.
+ * Empties every unmanaged slot: live ones, and stripped ones, which would otherwise be restored. Does not strip
+ * temporary states; those that an earlier version stripped stay in the record until they are set again.
  */
 export function removeUnmanaged(
   desired: Map<string, string | null>,

@@ -1,8 +1,8 @@
 /**
- * Plans what a member gets while it waits for its slot in a rollout: what the spec says that it has already. Drift is repaired; startup
- * taints whose condition is True are removed, and added again to a node that has booted. A label, taint or annotation that leaves the spec
- * is left alone: whoever changes it now keeps the change, as after the rollout. A member without a record gets one. A taint that pods are
- * evicted for first has to wait, as they do.
+ * Plans the changes of a member that waits for its slot in a rollout: only values that the spec already gave it. Drift
+ * is repaired. Startup taints are removed if their condition is True, and added again after a boot. A label, taint or
+ * annotation that left the spec is not repaired: if somebody changes it now, the change stays, as after the rollout. A
+ * member without a record gets one. A taint that waits for evictions has to wait as well.
  */
 import { defined } from '../json.ts';
 import { memberLabels } from '../membership/selector.ts';
@@ -31,7 +31,7 @@ import {
   updateStartupTaints,
 } from './startup-taints.ts';
 
-/** @param record what the pool applied to the member last */
+/** @param record what the pool last applied to the member */
 export function planWhileWaiting(
   node: Node,
   record: AppliedRecord,
@@ -42,7 +42,7 @@ export function planWhileWaiting(
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const whose = { node, owner: name, previous: name };
-  // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (pool-metadata.ts).
+  // A pool of the earlier operator recognizes new nodes only once all members have a record (pool-metadata.ts).
   if (node.record === undefined) {
     const patch = { resourceVersion: node.resourceVersion, record: formatRecord(record) };
     return { ...whose, kind: 'write', changes: [], patch };
@@ -95,7 +95,7 @@ export function planWhileWaiting(
   return isKnown ? write : { ...whose, kind: 'unread', after: write };
 }
 
-/** Slots that the pool set and still sets, with whatever value, and that somebody else has changed or removed. */
+/** Slots that the pool set, that the spec still has (with any value), and that somebody else changed or removed. */
 function drifted(
   { isTransient }: SlotPolicy,
   applied: ReadonlyMap<string, AppliedSlot>,
@@ -109,7 +109,7 @@ function drifted(
   });
 }
 
-/** Somebody else changed these: what was there before is not restored. */
+/** Somebody else changed these slots: their earlier values are not restored. */
 function forgotten(
   applied: ReadonlyMap<string, AppliedSlot>,
   writes: readonly SlotWrite[],
@@ -119,8 +119,8 @@ function forgotten(
 }
 
 /**
- * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the stand-ins of those that
- * a drain has begun for, and that are still in the spec, are.
+ * Ids of taints that are repaired at once. With `noExecute: Drain`: no NoExecute taints, but the stand-ins of those in
+ * the spec for which a drain has begun.
  */
 function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {
   const { taints = [], noExecute } = spec;
@@ -131,7 +131,7 @@ function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<st
   return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...standIns]);
 }
 
-/** Startup taints that left the spec go with it, in the node's slot. */
+/** Startup taints that left the spec are removed in the node's slot. */
 function withAppliedStartup(pool: NodePool, { startup }: AppliedRecord): NodePool {
   const desired = taintsById(pool.spec.startupTaints);
   const left = [...startup].flatMap(([id, value]) => (desired.has(id) || value === null ? [] : taintFrom(id, value)));

@@ -1,14 +1,14 @@
 /**
- * Plans the changes of one node by a three-way merge, for labels, taints and annotations alike: what was applied (the
- * record), what is desired (the owner's spec) and what is live.
+ * Plans the changes of one node by a three-way merge of labels, taints and annotations: what was applied (the record),
+ * what is desired (the owner's spec) and what is live.
  *
- * - A slot (key, or taint `key:Effect`) in the spec is set; the value that it displaces goes into the record.
+ * - A slot (key, or taint `key:Effect`) in the spec is set; the value that it displaces is stored in the record.
  * - A slot that left the spec, or whose pool released the node, gets the displaced value back. If someone else has
  *   changed it since, it stays.
- * - A slot in neither the spec nor the record is not touched, except a label or taint with `unmanaged: Remove`.
+ * - A slot in neither the spec nor the record is not changed, except a label or taint with `unmanaged: Remove`.
  *
- * Startup taints are not merged: startup-taints.ts says what becomes of them. Nor are taints that wait until pods are
- * evicted: no-execute.ts.
+ * Startup taints are not merged: see startup-taints.ts. Nor are taints that wait until pods are evicted: see
+ * no-execute.ts.
  */
 import { defined } from '../json.ts';
 import { keysOf, memberLabels, membershipSelector } from '../membership/selector.ts';
@@ -42,11 +42,11 @@ import { withoutPassed } from './transient-states.ts';
 
 export type { Change, FieldSetter } from './change.ts';
 
-/** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */
+/** A merge patch of one node; null deletes. The server rejects it if resourceVersion has changed. */
 export interface NodePatch {
   resourceVersion: string;
   labels?: Record<string, string | null>;
-  /** The whole list, because spec.taints is an atomic list. */
+  /** The complete list, because spec.taints is an atomic list. */
   taints?: Taint[];
   /** Without the record. */
   annotations?: Record<string, string | null>;
@@ -59,17 +59,17 @@ export interface NodePatch {
   maintenance?: string | null;
 }
 
-/** By the first thing that stands against the write, in this order. `after`: what is done once it does not any more. */
+/** The kind is the first reason not to write, in this order. `after`: the plan once that reason is gone. */
 export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | RolloutStepPlan | UnreadPlan | DuePlan | SamePlan;
 
-/** What can be done now. */
+/** A plan that can be executed now. */
 export type DuePlan = WritePlan | DrainPlan;
 
 export interface PlannedNode {
   node: Node;
   /** The owner after the plan. */
   owner: string | undefined;
-  /** The pool that held the node before. */
+  /** The pool that owned the node before. */
   previous: string | undefined;
 }
 
@@ -89,28 +89,28 @@ export interface CirclePlan extends PlannedNode {
 /** The record would exceed its limits: nothing must be written, and each run reports it. */
 interface OversizedPlan extends PlannedNode {
   kind: 'oversized';
-  /** It would be a step of a rollout. */
+  /** The plan would be a step of a rollout. */
   isRolloutStep: boolean;
 }
 
-/** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, which needs a slot first. */
+/** A step of a rollout: the spec of a pool with spec.rollout changed, and this member needs a slot first. */
 export interface RolloutStepPlan extends PlannedNode {
   kind: 'rollout step';
   after: UnreadPlan | DuePlan;
-  /** What is written while it waits, if anything is: see planWhileWaiting(). */
+  /** What is written while the step waits, if anything: see planWhileWaiting(). */
   meanwhile?: UnreadPlan | WritePlan;
 }
 
-/** Annotations of the pool were not kept at the read: the node must be read again before it is written. */
+/** The pool's annotations were not kept when the node was read: read the node again before the write. */
 export interface UnreadPlan extends PlannedNode {
   kind: 'unread';
   after: DuePlan;
 }
 
-/** Nothing is written before pods are evicted. */
+/** Nothing is written until pods are evicted. */
 export interface DrainPlan extends PlannedNode {
   kind: 'drain';
-  /** None. */
+  /** Always empty. */
   changes: Change[];
   patch?: undefined;
   drain: PlannedDrain;
@@ -118,14 +118,14 @@ export interface DrainPlan extends PlannedNode {
 
 export interface WritePlan extends PlannedNode {
   kind: 'write';
-  /** None where only the record is written. */
+  /** Empty if only the record is written. */
   changes: Change[];
   patch: NodePatch;
-  /** Begins, or goes on, after the write. */
+  /** Begins or continues after the write. */
   drain?: PlannedDrain;
-  /** Sets taints that waited, as the pods that they would evict are gone. */
+  /** Sets the taints that waited, because the pods that they would evict are gone. */
   isCleared?: true;
-  /** Taints with the effect NoExecute that the pool displaced, and that are not set again: nobody agreed to evictions. */
+  /** NoExecute taints that the pool displaced and does not restore, because nobody agreed to evictions. */
   withheld?: Taint[];
 }
 
@@ -133,23 +133,23 @@ export interface SamePlan extends PlannedNode {
   kind: 'same';
 }
 
-/** What the plan comes to once it waits for nothing. */
+/** The plan after all reasons to wait are gone. */
 export function endOf(plan: NodePlan): CirclePlan | OversizedPlan | DuePlan | SamePlan {
   return 'after' in plan ? endOf(plan.after) : plan;
 }
 
-/** What is done once the plan waits for nothing; undefined where nothing is to be done, or can be. */
+/** The executable part of the plan after all waiting; undefined if nothing is to be done, or can be done. */
 export function dueOf(plan: NodePlan | undefined): DuePlan | undefined {
   const end = plan && endOf(plan);
   return end?.kind === 'write' || end?.kind === 'drain' ? end : undefined;
 }
 
-/** The plan once it has its slot in a rollout, or where none is needed. */
+/** The plan after it has its slot in a rollout, or if it needs none. */
 export function pastRollout(plan: NodePlan): Exclude<NodePlan, RolloutStepPlan> {
   return plan.kind === 'rollout step' ? plan.after : plan;
 }
 
-/** Whether it is a step of a rollout, whatever else stands against it. */
+/** Whether it is a step of a rollout, whatever else prevents the write. */
 export function isRolloutStep(plan: NodePlan | undefined): boolean {
   switch (plan?.kind) {
     case 'paused':
@@ -161,17 +161,17 @@ export function isRolloutStep(plan: NodePlan | undefined): boolean {
   }
 }
 
-/** Whether the node has to be read first, whatever else stands against it. */
+/** Whether the node must be read first, whatever else prevents the write. */
 export function isUnread(plan: NodePlan): boolean {
   return plan.kind === 'unread' || ('after' in plan && isUnread(plan.after));
 }
 
-/** Whether pods are evicted now, before a taint is set; in a rollout it may have to wait for a slot all the same. */
+/** Whether pods are evicted before a taint is set. In a rollout, the node may still have to wait for a slot. */
 export function isDraining(plan: NodePlan): boolean {
   return plan.kind !== 'paused' && dueOf(plan)?.drain?.hasBegun === true;
 }
 
-/** With those that follow when pods are evicted. */
+/** All changes, including those after the eviction of pods. */
 export function allChanges(plan: Pick<DuePlan, 'changes' | 'drain'> | undefined): Change[] {
   if (plan?.drain === undefined) return plan?.changes ?? [];
   return [...plan.changes, ...plan.drain.changes];
@@ -179,13 +179,13 @@ export function allChanges(plan: Pick<DuePlan, 'changes' | 'drain'> | undefined)
 
 /** Taints that wait until the pods that they would evict are gone. */
 interface PlannedDrain {
-  /** As the spec has them. */
+  /** The taints as in the spec. */
   taints: Taint[];
-  /** Not among the changes of the plan. */
+  /** Not contained in the changes of the plan. */
   changes: Change[];
-  /** The record has it: pods are evicted now. */
+  /** The record has it: pods are being evicted. */
   hasBegun: boolean;
-  /** RFC 3339: since when, if the record says so. */
+  /** RFC 3339: start of the drain, if the record has it. */
   since?: string;
 }
 
@@ -194,8 +194,8 @@ interface PlannedDrain {
  * @param pool that owns the node; undefined releases the node
  * @param rivals the other pools that match the node: labels of their selectors are never stripped
  * @param rules of the command, and of the pools of the record and of the owner
- * @param isCleared no pod is left that the taints which wait, by the record, would evict
- * @param birth whether the node is given startup taints
+ * @param isCleared whether no pod is left that the waiting taints in the record would evict
+ * @param birth whether the node gets startup taints
  */
 export function planMerge(
   node: Node,
@@ -249,12 +249,12 @@ export function planMerge(
       hasBegun: deferred.hasBegun,
       ...defined({ since: drainingSince }),
     };
-  // What was given at birth is completed by the first write: the node joins.
+  // The first write completes what the node got at registration: the node joins.
   const isMember = !leaving && record !== undefined && node.birthRecord !== 'record';
   const isDrained = afterDrain.some(isOfSpec);
   const isChanged = changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
   const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
-  // A drain that has begun had its slot, or needed none: where it had one, the record has the time.
+  // A drain that has begun had its slot, or needed none. If it had one, the record has its time.
   const needsSlot = isNewSpec || (isMember && isDrained && record.changed !== undefined);
   const isRolledOut = needsSlot && owner?.spec.rollout !== undefined;
   const known = leaving ? undefined : record?.generation;
@@ -270,8 +270,8 @@ export function planMerge(
     ...(draining === undefined ? {} : { draining, ...defined({ drainingSince }) }),
   };
   const { generation } = owner?.metadata ?? {};
-  // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
-  // next write: see StalePools.
+  // A new generation alone does not require a write of the record. A generation that the pool never had is corrected by
+  // the next write: see StalePools.
   const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && changes.length > 0;
   const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
   const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
@@ -291,7 +291,7 @@ export function planMerge(
   return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, flags);
 }
 
-/** What is done with the node, behind what stands against it. */
+/** The plan for the node, wrapped in the reasons that prevent it. */
 export function waiting(
   { node, owner, previous }: PlannedNode,
   {
@@ -332,15 +332,16 @@ function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
 }
 
 /**
- * Whether a running node joins without the spec, as a member that waits for its slot: the spec was stopped, and the node comes back after its
- * label was gone for a second, say. New nodes get the spec all the same: they would run without the taints of the pool.
+ * Whether a running node joins without the spec, as a member that waits for its slot: the rollout is stopped, and the
+ * node lost its label for a second, for example. New nodes get the spec anyway: otherwise they would run without the
+ * pool's taints.
  */
 function joinsWithoutSpec(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {
   const stop = pool.spec.rollout === undefined ? undefined : stoppedRollout(pool);
   return stop !== undefined && (wasMember || (!isYoung && Date.parse(creationTimestamp) <= stop.at));
 }
 
-/** A node that was born in its pool joins it with the first write. */
+/** A node that registered into its pool joins it with the first write. */
 function previousPool(
   { birthRecord }: Node,
   record: AppliedRecord | undefined,
@@ -349,7 +350,7 @@ function previousPool(
   return birthRecord === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
 }
 
-/** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */
+/** A fast check that nothing has to change, which is true for nearly all nodes. False means that a merge is needed. */
 function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { metadata, spec } = owner;
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove' || record.draining !== undefined) return false;

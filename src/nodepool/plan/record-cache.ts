@@ -1,33 +1,33 @@
 /**
- * Parsed records by text: most nodes of a pool have the same record. After rollouts, or with boot ids, most differ, but only by
- * these: they share all else.
+ * Parsed records by text: most nodes of a pool have the same record. After rollouts, or with boot ids, most records
+ * differ, but only in that; they share all other parts.
  */
 import { type AppliedRecord, parseRecord, tailOf } from './record.ts';
 
-/** Characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
+/** Maximum characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
-/** Number of texts; enough for a large cluster where all records differ. */
+/** Maximum number of texts; enough for a large cluster where all records differ. */
 const MAX_RECORDS = 10_000;
 
 export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
   /** Total length of the keys of #records. */
   #characters = 0;
-  /** One for each text before the boot id and the change by a rollout. */
+  /** One record for each text without its tail (boot id and rollout change). */
   readonly #byTextBeforeTail = new Map<string, AppliedRecord>();
   #earlier: ReadonlyMap<string, AppliedRecord> | undefined;
 
-  /** @param earlier records are taken from it and not parsed again, until forgetEarlier() */
+  /** @param earlier its records are used without parsing them again, until forgetEarlier() */
   constructor(earlier?: RecordCache) {
     this.#earlier = earlier === undefined ? undefined : earlier.#records;
   }
 
-  /** What was not read since is on no node any more. */
+  /** Records that were not read since are no longer on any node. */
   forgetEarlier(): void {
     this.#earlier = undefined;
   }
 
-  /** Undefined when the record cannot be parsed. */
+  /** Undefined if the record cannot be parsed. */
   read(raw: string): AppliedRecord | undefined {
     const known = this.#records.get(raw);
     if (known !== undefined) return known;
@@ -58,7 +58,7 @@ function slotsOf({ labels, taints, annotations, startup }: AppliedRecord) {
   return { labels, taints, annotations, startup };
 }
 
-/** Undefined unless the text ends with a boot id or a change by a rollout, as formatRecord() writes them: then all else is before. */
+/** The text before a final boot id or rollout change, as formatRecord() writes them; undefined without these. */
 function textBeforeTail(raw: string, record: AppliedRecord): string | undefined {
   const end = `,${JSON.stringify(tailOf(record)).slice(1)}`;
   const hasTail = record.changed !== undefined || record.boot !== undefined;

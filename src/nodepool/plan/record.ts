@@ -1,15 +1,15 @@
 /**
  * The record: what a pool applied to a node, stored in one annotation on that node.
  *
- * Labels, taints and annotations are slots: an identity (key, or taint `key:Effect`) with one string value. For each slot
- * the record has the value that the pool wrote (null: the pool removed it) and the value that this displaced. Releasing
- * the node restores the displaced value. Startup taints displace nothing (see startup-taints.ts).
+ * Labels, taints and annotations are slots: an identity (key, or taint `key:Effect`) with one string value. For each
+ * slot the record has the value that the pool wrote (null: the pool removed it) and the value that this displaced.
+ * Releasing the node restores the displaced value. Startup taints displace nothing (see startup-taints.ts).
  *
  * Not guaranteed: that the record is authentic. A kubelet can write annotations of its own node, and so cause a label,
  * taint or annotation of another owner to be removed or changed there. It cannot add a key that contains "kubernetes",
- * and no annotation that it could not have written itself. With a record at its registration it avoids the startup
- * taints of the pool that the record names, as with a condition that it reports itself.
- * manifests/protect-records.yaml denies kubelets this annotation.
+ * or an annotation that it could not have written itself. If it registers with a record, it avoids the startup taints
+ * of that pool, as it can by reporting their condition itself. manifests/protect-records.yaml denies kubelets this
+ * annotation.
  */
 import { isObject, parsedJson } from '../json.ts';
 import { isPoolAnnotation } from '../spec/annotations.ts';
@@ -18,25 +18,25 @@ import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from '../spec/sy
 export interface AppliedRecord {
   pool: string;
   /**
-   * metadata.generation of the pool for whose spec the node was written last. Who knows only an older spec of the pool must not
-   * write the node (see StalePools). Absent where an earlier version wrote it, or the admission policy.
+   * metadata.generation of the pool whose spec was last written to the node. A process that knows only an older spec
+   * must not write the node (see StalePools). Absent in records of an earlier version or of the admission policy.
    */
   generation?: number;
   labels: ReadonlyMap<string, AppliedSlot>;
   taints: ReadonlyMap<string, AppliedSlot>;
   annotations: ReadonlyMap<string, AppliedSlot>;
   startup: StartupSlots;
-  /** Of the boot for which the startup taints were given; absent unless the pool has some that are given again. */
+  /** The boot for which the startup taints were set; absent unless the pool sets some of them again at each boot. */
   boot?: string;
-  /** RFC 3339: when a rollout changed the node last. */
+  /** RFC 3339: last change of the node by a rollout. */
   changed?: string;
-  /** Which rollout it was: rolloutHash() of the spec. Absent where an earlier version wrote the time. */
+  /** rolloutHash() of the spec of that rollout. Absent if an earlier version wrote the time. */
   rollout?: string;
-  /** The node was NotReady then: that it is says nothing about the change. */
+  /** The node was NotReady before that change: so NotReady now says nothing about the change. */
   wasNotReady?: true;
-  /** Taints that wait until their pods are evicted, with their values by id (see no-execute.ts); absent when none does. */
+  /** Waiting taints (see no-execute.ts), with their values by id; absent if there are none. */
   draining?: ReadonlyMap<string, string>;
-  /** RFC 3339: since when they wait; absent where an earlier version wrote it. */
+  /** RFC 3339: since when they wait; absent if an earlier version wrote it. */
   drainingSince?: string;
 }
 
@@ -44,9 +44,9 @@ export interface AppliedRecord {
 export type RolloutChange = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
 
 /**
- * In bytes, as the server counts them. A pool with 100 labels and 100 taints whose keys, values and displaced values have the
- * maximum length takes 158,112 (validation.ts). With annotations, startup taints or `unmanaged: Remove` a record can exceed
- * that, and is not written.
+ * In bytes, as the server counts them. A pool with 100 labels and 100 taints with keys, values and displaced values of
+ * maximum length takes 158,112 (validation.ts). With annotations, startup taints or `unmanaged: Remove`, a record can
+ * exceed that limit, and is not written.
  */
 export const MAX_RECORD_LENGTH = 160 * 1024;
 /** Maximum number of labels, of taints, of annotations, and of startup taints, in one record. */
@@ -54,36 +54,36 @@ export const MAX_RECORD_SLOTS = 1_000;
 
 const MAX_BOOT_LENGTH = 64;
 
-/** Replaces a record in memory that is too large; no pool wrote it. */
+/** Replaces a record in memory that is too large; no pool wrote such a record. */
 const TOO_LARGE = /^record of (\d+) characters$/;
 
-/** The annotation as it is kept in memory, without the text of one that is too large. */
+/** The annotation as kept in memory: a text that is too large is replaced. */
 export function keptRecord(raw: string): string {
   return raw.length > MAX_RECORD_LENGTH ? `record of ${raw.length} characters` : raw;
 }
 
-/** Undefined when there is no record, or when it cannot be parsed. */
+/** Undefined if there is no record, or if it cannot be parsed. */
 export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
   return raw === undefined ? undefined : readRecord(raw).record;
 }
 
-/** Of a boot id that the kubelet reports: nearly all are random UUIDs. */
+/** Shortens a boot id of the kubelet: nearly all are random UUIDs. */
 export function compactBoot(bootId: string): string {
   return bootId.slice(0, /^[0-9a-f]{8}-/.test(bootId) ? 8 : MAX_BOOT_LENGTH);
 }
 
-/** Why no pool can have written the annotation; undefined when it is valid. Its valid parts are used anyway. */
+/** Why no pool can have written the annotation; undefined if it is valid. Its valid parts are used anyway. */
 export function recordProblem(raw: string): string | undefined {
   return readRecord(raw).problem;
 }
 
-/** What withRolloutChange() adds at most. */
+/** Maximum length that withRolloutChange() adds. */
 export const MAX_CHANGE_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
 
-/** What a drain that begins adds at most, beside the section. */
+/** Maximum length that a beginning drain adds, without the section of its taints. */
 export const MAX_SINCE_LENGTH = ',"drainingSince":"2026-01-01T00:00:00Z"'.length;
 
-/** Whether the record exceeds the limits of parseRecord(). @param reserved bytes that are added to the text */
+/** Whether the record exceeds the limits of parseRecord(). @param reserved bytes that will be added to the text */
 export function isOversized(
   { labels, taints, annotations, startup }: AppliedRecord,
   text: string,
@@ -93,7 +93,7 @@ export function isOversized(
   return isTooLong(text, MAX_RECORD_LENGTH - reserved) || most > MAX_RECORD_SLOTS;
 }
 
-/** The length decides for nearly all: a character of UTF-16 has one to three bytes. */
+/** The length decides in nearly all cases: a UTF-16 unit has one to three bytes. */
 function isTooLong(text: string, most: number): boolean {
   if (text.length > most) return true;
   return text.length * 3 > most && Buffer.byteLength(text) > most;
@@ -145,7 +145,7 @@ function isGeneration(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 }
 
-/** As timestamp() writes it. */
+/** In the format of timestamp(). */
 function isTime(value: unknown): value is string {
   return (
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && !Number.isNaN(Date.parse(value))
@@ -156,12 +156,12 @@ function isTime(value: unknown): value is string {
 const sources = new WeakMap<AppliedRecord, string>();
 const formatted = new WeakMap<AppliedRecord, string>();
 
-/** The annotation; equal records give equal bytes. The text of a record that many nodes share is computed once. */
+/** The annotation; equal records give equal bytes. Computes the text of a record that many nodes share once. */
 export function formatRecord(record: AppliedRecord): string {
   const known = formatted.get(record);
   if (known !== undefined) return known;
   const [text, source] = [format(record), sources.get(record)];
-  // They are nearly always equal; keeping one of them saves memory.
+  // They are nearly always equal; keeping only one saves memory.
   const kept = text === source ? source : text;
   formatted.set(record, kept);
   return kept;
@@ -187,12 +187,12 @@ function format(record: AppliedRecord): string {
   });
 }
 
-/** What differs between members that are alike. */
+/** The fields that differ between otherwise equal members. */
 export function tailOf({ boot, ...change }: RolloutChange & Pick<AppliedRecord, 'boot'>): object {
   return { ...(boot === undefined ? {} : { boot }), ...rolloutChangeOf(change) };
 }
 
-/** Without the keys that are not there. */
+/** Without absent keys. */
 export function rolloutChangeOf({ changed, rollout, wasNotReady }: RolloutChange): RolloutChange {
   if (changed === undefined) return {};
   return {
@@ -202,7 +202,7 @@ export function rolloutChangeOf({ changed, rollout, wasNotReady }: RolloutChange
   };
 }
 
-/** The record with the time at which a rollout changes the node. The changes of one rollout share the rest. */
+/** The record with the time of a rollout's change. Records changed by one rollout share all other parts. */
 export function withRolloutChange(raw: string | undefined, change: RolloutChange): string | undefined {
   const record = parseRecord(raw);
   if (record === undefined) return undefined;
@@ -210,22 +210,22 @@ export function withRolloutChange(raw: string | undefined, change: RolloutChange
   return formatRecord({ ...rest, ...change });
 }
 
-/** The record of a node whose drain begins, with the time: pods that were created later have come back, or come in spite of it. */
+/** The record with the start of its drain: pods created later have come back, or tolerate the stand-ins. */
 export function withDrainingSince(raw: string, drainingSince: string): string {
   const record = parseRecord(raw);
   return record?.draining === undefined ? raw : formatRecord({ ...record, drainingSince });
 }
 
-// The slots of a record: what each kind may have, and how its sections are read from JSON and written.
+// The slots of a record: what each kind may contain, and how its sections are parsed from JSON and written.
 
 export interface AppliedSlot {
   /** What the pool wrote; null when it removed the slot (`unmanaged: Remove`). */
   value: string | null;
-  /** The earlier value; absent when the slot was empty. */
+  /** The earlier value; absent if the slot was empty. */
   displaced?: string;
 }
 
-/** The value that was given by id; null: not given, lifted, or no longer the pool's. */
+/** The value that was set, by id; null: not set, removed, or no longer the pool's. */
 export type StartupSlots = ReadonlyMap<string, string | null>;
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
@@ -233,17 +233,16 @@ export function mayRemoveUnmanaged(key: string): boolean {
   return !key.includes('kubernetes');
 }
 
-/** Shared: most records have no annotations. */
+/** Shared, as most records have no annotations. */
 export const NO_SLOTS: ReadonlyMap<string, AppliedSlot> = new Map();
 const NO_DRAINING: ReadonlyMap<string, string> = new Map();
-/** Shared, too. */
 export const NO_STARTUP: StartupSlots = new Map();
 
 function slotsOf(values: unknown): [string, unknown][] {
   return isObject(values) ? Object.entries(values) : [];
 }
 
-/** What a slot of one kind may have. */
+/** Which slots of one kind are valid. */
 interface SlotRules {
   isId: (id: string) => boolean;
   isValue: (value: unknown) => value is string;
@@ -251,7 +250,7 @@ interface SlotRules {
   isRemovable: (id: string) => boolean;
 }
 
-/** Leaves out invalid slots: they would make a patch that the server always rejects. */
+/** Leaves out invalid slots, because the server would always reject a patch with them. */
 function parseSlots(
   values: readonly [string, unknown][],
   displaced: unknown,

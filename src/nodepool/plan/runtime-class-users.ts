@@ -1,6 +1,6 @@
-/** Which workloads name a RuntimeClass: without it, the server refuses their new pods. */
+/** Which workloads use a RuntimeClass: if it does not exist, the server rejects their new pods. */
 
-/** The kinds whose pod templates are read. Of a Job only the pods count: a finished one creates no more. */
+/** The kinds whose pod templates are read. For Jobs only the pods count: a finished Job creates no more. */
 export const TEMPLATE_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'] as const;
 export type TemplateKind = (typeof TEMPLATE_KINDS)[number];
 
@@ -22,14 +22,14 @@ export interface NamingTemplate extends Naming {
   kind: TemplateKind;
 }
 
-/** A controller of pods, or a pod without one. */
+/** A controller of pods, or a pod without a controller. */
 export interface Workload extends Naming {
   kind: string;
-  /** Its pods that name the RuntimeClass and have not ended. */
+  /** Its pods that name the RuntimeClass and have not terminated. */
   pods: number;
 }
 
-/** The pods by controller, and the templates that have no pod now; sorted by namespace, kind and name. */
+/** The controllers of the pods, and the templates that have no pod now; sorted by namespace, kind and name. */
 export function workloadsOf(pods: readonly NamingPod[], templates: readonly NamingTemplate[]): Workload[] {
   const workloads = new Map<string, Workload>();
   const add = (found: Omit<Workload, 'pods'>, pods: number) => {
@@ -59,8 +59,8 @@ export function controllerOf({
   return { kind: 'Deployment', name: controller.name.slice(0, -suffix.length) };
 }
 
-/** Whether a controller is a custom resource: nobody but its operator knows the pods that it would create. */
+/** Whether a controller is a custom resource: only its operator knows the pods that it would create. */
 export function isCustomController({ apiVersion = '' }: { apiVersion?: string }): boolean {
-  // The groups of the controllers of Kubernetes have no dot, those of CustomResourceDefinitions need one.
+  // API groups of Kubernetes' pod controllers have no dot; those of CustomResourceDefinitions need one.
   return apiVersion.includes('.');
 }

@@ -1,10 +1,10 @@
 /**
  * The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints.
  *
- * While a spec reaches the members step by step, or has to wait, the pods that are created meanwhile must fit on all of them: the
- * class tolerates the taints of the spec and those that members have of an earlier one, and selects only by labels that all members
- * have already. With `noExecute: Drain` alone, only taints with the effect NoExecute wait, and what they replace. Where all members
- * have the spec, that is the class of the spec.
+ * While a spec reaches the members step by step, or has to wait, new pods must fit on all members. So the class
+ * tolerates the taints of the spec and taints that members have from an earlier spec, and selects only by labels that
+ * all members already have. With `noExecute: Drain` alone, only NoExecute taints wait, and the taints that they
+ * replace. Once all members have the spec, the class equals that of the spec.
  */
 import { deepEqual, defined, isObject, parsedJson } from '../json.ts';
 import { memberLabels, membershipSelector } from '../membership/selector.ts';
@@ -26,10 +26,10 @@ import {
 import type { AppliedRecord } from './record.ts';
 import { isTransient, transientKeysOf } from './transient-states.ts';
 
-/** A member of a pool that isGradual(), with what the pool has brought to it. */
+/** A member of a pool that isGradual(), with what the pool applied to it. */
 export interface RecordedMember {
   record: AppliedRecord;
-  /** Of the node: a kubelet can write a record, and no taints. */
+  /** The node's own taints: a kubelet can write a record, but no taints. */
   taints: Node['taints'];
 }
 
@@ -38,7 +38,7 @@ export function isGradual(pool: NodePool): boolean {
   return isStepwise(pool) || pool.spec.noExecute === 'Drain';
 }
 
-/** Whether all of a changed spec may wait. */
+/** Whether all parts of a changed spec may wait. */
 function isStepwise(pool: NodePool): boolean {
   return pool.spec.rollout !== undefined || isPaused(pool);
 }
@@ -62,7 +62,7 @@ export type RuntimeClassPlan =
   /** A RuntimeClass of this name has another owner; it is not taken over. */
   | { kind: 'foreign'; current: RuntimeClass };
 
-/** What admission adds to the pods that name the RuntimeClass, when they are created. */
+/** What admission adds to pods that name the RuntimeClass, at their creation. */
 export type Scheduling = NonNullable<RuntimeClass['scheduling']>;
 
 export interface SchedulingChange {
@@ -70,7 +70,7 @@ export interface SchedulingChange {
   after: Scheduling;
 }
 
-/** Undefined: there is none, or the RuntimeClass is deleted. */
+/** Undefined if nothing changes, or if the RuntimeClass is deleted. */
 export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | undefined {
   if (plan.kind === 'none' || plan.kind === 'delete' || plan.kind === 'foreign') return undefined;
   const before = plan.kind === 'create' ? undefined : plan.current.scheduling;
@@ -78,7 +78,7 @@ export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | und
   return { before: before ?? {}, after: after ?? {} };
 }
 
-/** @param current of that name, whoever owns it @param members of a pool that isGradual(); else all have the spec */
+/** @param current of that name, of any owner @param members of a pool that isGradual(); otherwise all have the spec */
 export function planRuntimeClass(
   pool: NodePool,
   current: RuntimeClass | undefined,
@@ -131,7 +131,7 @@ function desiredRuntimeClass(pool: NodePool, members: readonly RecordedMember[])
   };
 }
 
-/** The labels of the spec that every member has. Other software changes those of states that pass: pods would find no node. */
+/** Labels of the spec that every member has. Without temporary labels: other software changes them. */
 function labelsOfAll(pool: NodePool, members: readonly RecordedMember[]): Record<string, string> {
   const transientKeys = transientKeysOf(pool);
   const labels = Object.entries(memberLabels(pool)).filter(([key]) => !isTransient('label', key, transientKeys));
@@ -140,10 +140,10 @@ function labelsOfAll(pool: NodePool, members: readonly RecordedMember[]): Record
   );
 }
 
-/** Taints that the pool has given to a member, and that the spec does not have; sorted, so that the order of nodes writes nothing. */
+/** Taints that members have from an earlier spec; sorted, so that the order of nodes causes no write. */
 function earlierTaints(pool: NodePool, taints: readonly Taint[], members: readonly RecordedMember[]): Taint[] {
   const { taints: specTaints = [] } = pool.spec;
-  // By their ids: what the first write of a drain changes is not written twice.
+  // Ids only: the first write of a drain must not change the class twice.
   const waiting = new Set(specTaints.filter(({ effect }) => effect === 'NoExecute').map(taintId));
   const tolerated = new Map(taints.map(taint => [taintId(taint), taint.value ?? '']));
   const found = new Map<string, Taint>();
@@ -157,7 +157,7 @@ function earlierTaints(pool: NodePool, taints: readonly Taint[], members: readon
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, taint]) => taint);
 }
 
-/** With what stands for a taint until the pods that it would evict are gone. */
+/** Includes the stand-ins of taints that wait for evictions. */
 function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
   if (noExecute !== 'Drain') return taints;
   const specIds = new Set(taints.map(taintId));
@@ -170,7 +170,7 @@ function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */
 function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftover' | 'foreign' {
   const owner = runtimeClass.metadata.ownerReferences?.find(reference => reference.controller);
-  // Other API groups have the kind NodePool too, for example Karpenter.
+  // Other API groups, such as Karpenter's, have the kind NodePool as well.
   const isPool = owner?.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
   if (!isPool || owner.name !== pool.metadata.name) return 'foreign';
   return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';
@@ -184,11 +184,11 @@ function sameScheduling(a: Scheduling, b: Scheduling): boolean {
   );
 }
 
-// What others set on a RuntimeClass that is replaced, as its handler is immutable. Between its deletion and the creation of
-// the next one it is kept in an annotation on the pool: a process may end in between.
+// What others set on a RuntimeClass that is replaced because its handler is immutable. From its deletion to the
+// creation of the new one, an annotation on the pool keeps these fields, because the process may end in between.
 //
-// Not guaranteed: that the annotation is authentic. Whoever may write pools may write it, so any text is read, and what a
-// RuntimeClass may not have is left out.
+// Not guaranteed: that the annotation is authentic. Whoever may write pools may write it, so any text is accepted, and
+// fields that a RuntimeClass may not have are left out.
 
 export interface PreservedFields {
   labels?: Record<string, string>;
@@ -196,17 +196,17 @@ export interface PreservedFields {
   overhead?: unknown;
 }
 
-/** Characters of the annotation: those of an object have 256 KiB together. */
+/** Maximum characters of the annotation: all annotations of an object have 256 KiB. */
 export const MAX_PRESERVED_LENGTH = 16 * 1024;
 
-/** The pool sets none of these. Undefined where others did neither. */
+/** The pool sets none of these fields. Undefined if others did not either. */
 export function preservedFields({ overhead, metadata }: RuntimeClass): PreservedFields | undefined {
   const [labels, annotations] = [nonEmpty(metadata.labels), nonEmpty(metadata.annotations)];
   const preserved = defined({ labels, annotations, overhead: overhead ?? undefined });
   return Object.keys(preserved).length === 0 ? undefined : preserved;
 }
 
-/** For the annotation: where all of it is too long, without the annotations, then without the labels. @param pool its UID */
+/** The annotation's text. If too long, without annotations, then without labels. @param pool its UID */
 export function formatPreserved({ labels, annotations, overhead }: PreservedFields, pool: string): string | undefined {
   return [{ labels, annotations, overhead }, { labels, overhead }, { overhead }]
     .filter(preserved => Object.values(preserved).some(value => value !== undefined))
@@ -214,19 +214,19 @@ export function formatPreserved({ labels, annotations, overhead }: PreservedFiel
     .find(text => text.length <= MAX_PRESERVED_LENGTH);
 }
 
-/** Undefined where the pool has none, or one of another pool: that of a manifest or a backup. */
+/** Undefined if the pool has none, or that of another pool, which was copied by a manifest or backup. */
 export function storedPreserved({ metadata: { uid, annotations } }: NodePool): PreservedFields | undefined {
   const raw = annotations?.[REPLACED_ANNOTATION];
   return raw === undefined || uid === undefined ? undefined : parsePreserved(raw, uid);
 }
 
-/** Of any text. @param pool its UID */
+/** Accepts any text. @param pool its UID */
 export function parsePreserved(raw: string, pool: string): PreservedFields | undefined {
   if (raw.length > MAX_PRESERVED_LENGTH) return undefined;
   const json = parsedJson(raw);
   if (!isObject(json) || json.pool !== pool) return undefined;
   const labels = valid(json.labels, (key, value) => (keyProblem(key) ?? valueProblem(value)) === undefined);
-  // As the server validates the keys of annotations.
+  // The server validates annotation keys in lower case.
   const annotations = valid(json.annotations, key => keyProblem(key.toLowerCase()) === undefined);
   return defined({ labels, annotations, overhead: overheadOf(json.overhead) });
 }
@@ -237,7 +237,7 @@ function overheadOf(json: unknown): { podFixed: Record<string, string> } | undef
   return podFixed && { podFixed };
 }
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 function valid(json: unknown, isValid: (key: string, value: string) => boolean): Record<string, string> | undefined {
   if (!isObject(json)) return undefined;
   const pairs = Object.entries(json).filter((pair): pair is [string, string] => typeof pair[1] === 'string');

@@ -1,12 +1,12 @@
 /**
- * Startup taints: a pool sets them on a young node in the write in which the node joins, and never again while it stays, but
- * for `again: Boot`. The record has each with the value that the pool set; null: the pool did not set it, lifted it, or
- * somebody else removed or changed it. So whoever removes one is not overruled.
+ * Startup taints: a pool sets them on a young node in the write with which the node joins, and never again while it
+ * stays, except with `again: Boot`. The record has the value that the pool set for each; null: not set, removed by the
+ * pool, or removed or changed by somebody else. So the pool respects a removal by somebody else.
  *
- * A node that is not young may run pods, and gets none: it comes back after a label was gone for a second, it lost its
- * record, or its pool is new.
+ * A node that is not young may already run pods, and gets none: it lost its label for a second, or its record, or its
+ * pool is new.
  *
- * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that the pool set.
+ * Not guaranteed: detection of a taint that somebody removed and set again between two reads.
  */
 import { formatTaint } from '../spec/syntax.ts';
 import { taintId, taintsById } from '../spec/taints.ts';
@@ -15,32 +15,32 @@ import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../types
 import type { SlotWrite } from './merge-slots.ts';
 import { type AppliedRecord, NO_STARTUP, type StartupSlots } from './record.ts';
 
-/** Nodes in a sentence. */
+/** Maximum number of nodes named in a sentence. */
 const MAX_NAMED = 3;
 
 type Conditions = Pick<Node, 'ready' | 'conditions'>;
 
-/** What decides on startup taints, beside the node, its record and its pool. */
+/** The facts for startup taints, in addition to the node, its record and its pool. */
 export interface Birth {
   isYoung: boolean;
-  /** Of any pool, before it left, or lost its record; as far as this process has seen it. */
+  /** Whether it was a member of any pool, and left or lost its record, as far as this process has seen. */
   wasMember: boolean;
-  /** Its boot id, if it is another one, changed a short while ago. */
+  /** Whether its boot id changed a short while ago. */
   isBooting: boolean;
-  /** Startup taints of earlier records that the node lost, as far as this process has seen it: the last values, as in a record. */
+  /** Last values, as in a record, of startup taints in records that the node lost, as far as this process has seen. */
   former: StartupSlots;
 }
 
 export const LONG_REGISTERED: Birth = { isYoung: false, wasMember: false, isBooting: false, former: NO_STARTUP };
 
-/** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
+/** A node that registered or booted within this time runs no pods that its taints would harm. */
 const YOUNG_MS = 10 * 60_000;
-/** Until then, the first report of Ready is one of the registration: the server's limits for a kubelet that reports nothing. */
+/** A first Ready report within this time belongs to the registration (the server's limit for a silent kubelet). */
 const REGISTERING_MS = 2 * 60_000;
 
 /**
- * Registered a short while ago, or never Ready since then. A time ahead of ours is a short while ago.
- * @param now milliseconds since 1970, of the server's clock if it is known
+ * Registered a short while ago, or never Ready since. A time in the future counts as a short while ago.
+ * @param now milliseconds since 1970, by the server's clock if it is known
  */
 export function isYoung({ creationTimestamp, ready, readySince }: Node, now: number): boolean {
   const registered = Date.parse(creationTimestamp);
@@ -56,12 +56,12 @@ function isConditionTrue({ ready, conditions }: Conditions, type: string): boole
   return type === 'Ready' ? ready : conditions?.includes(type) === true;
 }
 
-/** Those that are set again when the node boots. */
+/** The taints that are set again when the node boots. */
 function taintsOfEachBoot({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
   return startupTaints.filter(taint => taint.again === 'Boot');
 }
 
-/** The boot id that the record of a member has to have: only for pools that set taints again. */
+/** The boot id that a member's record must have: only for pools that set taints again. */
 export function bootIdToRecord(
   { boot }: Node,
   record: AppliedRecord | undefined,
@@ -70,12 +70,12 @@ export function bootIdToRecord(
   return taintsOfEachBoot(spec).length === 0 ? undefined : (boot ?? record?.boot);
 }
 
-/** Whether the node has booted since the pool set its startup taints. A record without a boot id is from before `again`. */
+/** Whether the node booted since the pool set its startup taints. Records from before `again` have no boot id. */
 function hasBooted({ boot }: Node, record: AppliedRecord): boolean {
   return record.boot !== undefined && boot !== undefined && boot !== record.boot;
 }
 
-/** Ids, unless the node has such a taint: it joins, or has booted. A record that cannot be read: it is not new. */
+/** Ids of taints to add, if missing, to a node that joins or booted. With an unreadable record, a node is not new. */
 export function startupTaintsToAdd(
   node: Node,
   record: AppliedRecord | undefined,
@@ -95,7 +95,7 @@ export function startupTaintsToAdd(
   return new Set(taints.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
 }
 
-/** A node that has booted has its pods: a taint with the effect NoExecute would end them whatever their budgets say. */
+/** A node that has booted has its pods: a NoExecute taint would end them without regard to budgets. */
 function mayEvict({ noExecute }: NodePoolSpec): boolean {
   return noExecute !== 'Drain';
 }
@@ -104,7 +104,7 @@ function isUnreadable(node: Pick<Node, 'record'>, record: AppliedRecord | undefi
   return record === undefined && node.record !== undefined;
 }
 
-/** Of a record that the node leaves, or has lost. Null: the node had its startup taint of that id, and needs no other. */
+/** The value in a record that the node lost or leaves. Null: it already had the taint, and does not get it again. */
 function lastOf(id: string, node: Node, record: AppliedRecord | undefined, former: StartupSlots) {
   if (record?.startup.has(id) !== true) return former.get(id);
   const found = keptStartupTaints(node, record).find(taint => taintId(taint) === id);
@@ -112,9 +112,10 @@ function lastOf(id: string, node: Node, record: AppliedRecord | undefined, forme
 }
 
 /**
- * What a node that joins, was born in the pool, or has booted gets. One with a condition that a young node has already, exactly
- * as the pool would set it, counts as the pool's: its kubelet registered with it. One without stays with who set it.
- * @param toAdd as of startupTaintsToAdd() @param live after all other writes
+ * The startup taints of a node that joins, registered into the pool, or has booted. A taint with `until` that a young
+ * node already has, equal to the pool's, counts as the pool's: its kubelet registered with it. Without `until`, it
+ * belongs to whoever set it.
+ * @param toAdd from startupTaintsToAdd() @param live after all other writes
  */
 export function addStartupTaints(
   node: Node,
@@ -132,7 +133,7 @@ export function addStartupTaints(
   for (const [id, taint] of taintsById(spec.startupTaints)) {
     const { value = '' } = taint;
     const is = live.get(id);
-    // What a node was born with is in the birth record, but for what it registered with itself.
+    // The birth record has the taints that the node got at registration, except those that its kubelet set itself.
     const isBorn = isMember && node.birthRecord === 'record' && !record.startup.has(id) && is === value;
     if (isMember && !isBorn && !toAdd.has(id)) continue;
     const isNew = isMember || (isYoung && !isUnreadable(node, record));
@@ -148,7 +149,7 @@ export function addStartupTaints(
   return { slots, writes };
 }
 
-/** What becomes of the startup taints that the record has; a node that leaves keeps none of them. */
+/** The new state of startup taints in the record. A node that leaves the pool keeps none of them. */
 export function updateStartupTaints(
   node: Conditions,
   record: AppliedRecord | undefined,
@@ -162,7 +163,7 @@ export function updateStartupTaints(
   const writes: SlotWrite[] = [];
   for (const [id, applied] of record.startup) {
     const taint = desired.get(id);
-    // The next pool goes on with the same taint.
+    // The next pool continues with the same taint.
     const goesOn = stays || (taint?.value ?? '') === applied;
     const why = applied === null || live.get(id) !== applied ? undefined : releasedBy(node, goesOn ? taint : undefined);
     const isKept = why === 'kept';
@@ -172,18 +173,18 @@ export function updateStartupTaints(
   return { slots: stays ? slots : NO_STARTUP, writes };
 }
 
-/** Those that the pool set, and that are there as it set them. */
+/** The taints that the pool set and that are unchanged. */
 export function keptStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
 }
 
-/** An agent that needs longer to start is worth a line. */
+/** If an agent takes longer to start, it is reported. */
 export const STARTING_MS = 15 * 60_000;
 
 export interface StuckTaints {
-  /** A sentence for each startup taint that nobody lifts. */
+  /** A sentence for each startup taint that is not removed. */
   texts: string[];
-  /** Milliseconds until the next one may be such; undefined: none may. */
+  /** Milliseconds until the next one may be reported; undefined if there is none. */
   afterMs: number | undefined;
 }
 
@@ -194,7 +195,7 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
   const texts: string[] = [];
   let afterMs: number | undefined;
   for (const taint of spec.startupTaints) {
-    // By the taint that is there: with another value it is not the pool's to lift, whatever its condition is.
+    // Grouped by the live taint: with another value, the pool does not remove it, whatever its condition is.
     const stuck: { live: string; node: string }[] = [];
     const { key, effect } = taint;
     for (const node of members) {
@@ -218,7 +219,7 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
   return { texts, afterMs };
 }
 
-/** A fast check that nothing of them, nor the boot id, has to change on a member. */
+/** A fast check that neither a startup taint nor the boot id has to change on a member. */
 export function isStartupApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { startup, boot } = record;
   const { spec } = owner;

@@ -1,9 +1,9 @@
 /**
- * Taints and labels by which other software marks a state of a node that passes: an agent is not ready yet, an update runs, the
- * node is about to be removed. No pool strips, restores, adopts or repairs them (docs/decisions/0057).
+ * Taints and labels by which other software marks a temporary state of a node: an agent is not ready yet, an update
+ * runs, the node is about to be removed. No pool strips, restores, adopts or repairs them (docs/decisions/0057).
  *
- * Not guaranteed: that the list is complete. More keys come from a flag and from an annotation of the pool; and two rules need no
- * list: see merge-slots.ts and no-execute.ts.
+ * Not guaranteed: that the list is complete. More keys come from a flag and from an annotation of the pool; and two
+ * rules need no list: see merge-slots.ts and no-execute.ts.
  */
 import type { Warning } from '../errors.ts';
 import { ownValue } from '../json.ts';
@@ -13,14 +13,14 @@ import { taintId } from '../spec/taints.ts';
 import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 
-/** What the state belongs to: see PURPOSES. */
+/** The purpose of the state: see PURPOSES. */
 export type TransientPhase = 'startup' | 'update' | 'removal' | 'failure' | 'state';
 
 export interface TransientState {
   /** A key, `DOMAIN/*`, or `*ENDING`. */
   key: string;
   what: 'taint' | 'label';
-  /** Who sets it; the source of the entry is the project's documentation or code. */
+  /** The software that sets it; the source of the entry is the project's documentation or code. */
   project: string;
   phase: TransientPhase;
 }
@@ -41,7 +41,7 @@ function entries(
   return Object.entries(keys).flatMap(([project, all]) => all.map(key => ({ key, what, project, phase })));
 }
 
-/** By project. Of a key that several entries match, the most specific entry counts. */
+/** By project. If several entries match a key, the most specific entry counts. */
 export const TRANSIENT_STATES: readonly TransientState[] = [
   ...entries('taint', 'startup', {
     'Cluster Autoscaler': [
@@ -99,7 +99,7 @@ export const TRANSIENT_STATES: readonly TransientState[] = [
       'nvidia.com/gpu-driver-upgrade-state',
       'nvidia.com/mig.config.state',
       'nvidia.com/vgpu.config.state',
-      // Paused while a driver or the partition of the GPU changes. gpu.deploy.operands is an administrator's.
+      // Paused while a driver or the partition of the GPU changes. gpu.deploy.operands belongs to the administrator.
       ...[
         'container-toolkit',
         'dcgm',
@@ -134,13 +134,13 @@ export const TRANSIENT_STATES: readonly TransientState[] = [
   }),
 ];
 
-/** Who sets keys that the list does not have. */
+/** The project name for keys that are not in the list. */
 const OTHERS = 'other software';
 
 const BY_KEY = new Map(TRANSIENT_STATES.map(state => [`${state.what} ${state.key}`, state]));
 const ENDINGS = TRANSIENT_STATES.filter(({ key }) => key.startsWith('*'));
 
-/** The entry of the list that the key of a taint or label has. */
+/** The list entry for the key of a taint or label. */
 export function transientState(what: TransientState['what'], key: string): TransientState | undefined {
   const slash = key.indexOf('/');
   return (
@@ -150,7 +150,7 @@ export function transientState(what: TransientState['what'], key: string): Trans
   );
 }
 
-/** Whether the key is of the list or matches one of more patterns, each a key or `DOMAIN/*`. */
+/** Whether the key is in the list or matches one of the additional patterns, each a key or `DOMAIN/*`. */
 export function isTransient(what: TransientState['what'], key: string, more: readonly string[] = []): boolean {
   return more.some(pattern => isMatch(pattern, key)) || transientState(what, key) !== undefined;
 }
@@ -160,8 +160,8 @@ function isMatch(pattern: string, key: string): boolean {
 }
 
 /**
- * Whether whoever runs the nodes is removing this one: an autoscaler, a shutdown, a reclaimed spot instance.
- * @param record of the pool: what the pool gives the node, or gave it, says nothing of that
+ * Whether the node is being removed by its owner: an autoscaler, a shutdown, a reclaimed spot instance.
+ * @param record of the pool: keys that the pool sets, or has set, do not count
  */
 export function isBeingRemoved(
   { taints, labels }: Pick<Node, 'taints' | 'labels'>,
@@ -174,9 +174,9 @@ export function isBeingRemoved(
 }
 
 /**
- * Whether a node that is NotReady may be so because somebody is working on it: it is cordoned, updated, or has one of the pool's or
- * the flag's own keys. Of those nobody knows what they mean, and a label of the list may stay when its state is over.
- * @param record as of isBeingRemoved()
+ * Whether maintenance may be why a node is NotReady: it is cordoned, updated, or has a key of the pool's annotation or
+ * the flag, whose meaning is unknown. Listed labels do not count: they may outlast their state.
+ * @param record as in isBeingRemoved()
  */
 export function isInterrupted(
   { taints, labels, unschedulable }: Pick<Node, 'taints' | 'labels' | 'unschedulable'>,
@@ -207,10 +207,10 @@ function isGiven(
   return [...applied, ...record.startup].some(([id, value]) => value !== null && id.startsWith(`${key}:`));
 }
 
-/** More are a mistake; each key of a node is compared with each of them. */
+/** More keys are a mistake; each key of a node is compared with each of them. */
 const MAX_TRANSIENT_KEYS = 50;
 
-/** The problem with a list of patterns, separated by commas, of the flag or the annotation; undefined when it is valid. */
+/** The problem with a comma-separated list of patterns (flag or annotation); undefined if it is valid. */
 export function transientKeysProblem(text: string): string | undefined {
   const patterns = split(text);
   if (patterns.length > MAX_TRANSIENT_KEYS) return `more than ${MAX_TRANSIENT_KEYS} keys`;
@@ -222,7 +222,7 @@ export function transientKeysProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** Those that are valid. */
+/** Empty if the list is invalid. */
 export function parseTransientKeys(text: string): string[] {
   return transientKeysProblem(text) === undefined ? split(text) : [];
 }
@@ -236,7 +236,6 @@ function split(text: string): string[] {
 
 const ofPools = new WeakMap<NodePool, readonly string[]>();
 
-/** The patterns of the pool's annotation. */
 export function transientKeysOf(pool: NodePool | undefined): readonly string[] {
   const text = pool?.metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION];
   if (pool === undefined || text === undefined) return NO_KEYS;
@@ -249,16 +248,16 @@ export function transientKeysOf(pool: NodePool | undefined): readonly string[] {
 
 const NO_KEYS: readonly string[] = [];
 
-/** The problem with the pool's annotation. While it is there, no node is changed: keys that it should name would be stripped. */
+/** The problem with the pool's annotation. While it is invalid, no node is changed: its keys could be stripped. */
 export function transientKeysErrors({ metadata }: NodePool): FieldError[] {
   const message = transientKeysProblem(metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION] ?? '');
   return message === undefined ? [] : [{ field: `metadata.annotations[${TRANSIENT_KEYS_ANNOTATION}]`, message }];
 }
 
 /**
- * The pool without labels and taints of states that a node which is not young is not given: it may have lost its record or its label for
- * a moment, and the states have passed. What the pool gave it, and is there or still wanted so, stays.
- * @param applied as in the record of the pool; undefined: the node joins
+ * The pool without labels and taints of temporary states, for a node that is not young: it may have lost its record or
+ * label for a moment, and the states are over. Those that the pool set, and that are live or still desired, stay.
+ * @param applied as in the record of the pool; undefined if the node joins
  */
 export function withoutPassed(
   pool: NodePool,
@@ -286,7 +285,7 @@ export function withoutPassed(
 
 const naming = new WeakMap<NodePool, { more: readonly string[]; names: boolean }>();
 
-/** Whether the spec has such a key: few do, and each plan asks. */
+/** Whether the spec has such a key. Cached: few have one, and each plan needs it. */
 function namesAny(pool: NodePool, more: readonly string[]): boolean {
   const known = naming.get(pool);
   if (known?.more === more) return known.names;
@@ -295,7 +294,7 @@ function namesAny(pool: NodePool, more: readonly string[]): boolean {
   return names;
 }
 
-/** Labels and taints of the spec that mark a state that passes: what the pool gives, other software removes. */
+/** Labels and taints of the spec that mark a temporary state: the pool sets them, other software removes them. */
 export function transientKeysIn(pool: NodePool, more: readonly string[] = []): TransientState[] {
   const { labels = {}, taints = [] } = pool.spec;
   const own = [...more, ...transientKeysOf(pool)];
@@ -323,12 +322,12 @@ export function transientKeyWarning({ metadata }: NodePool, state: TransientStat
   };
 }
 
-/** What marks an update, a removal or a failure means nothing on a node that has just registered; of other keys nobody knows. */
+/** Update, removal and failure are no states of a newly registered node; other keys may mean anything. */
 function mayBeStartup({ what, phase, project }: TransientState): boolean {
   return what === 'taint' && (phase === 'startup' || project === OTHERS);
 }
 
-/** Warns about startup taints of a key by which other software marks something else than a node that starts. */
+/** Warns about startup taints with a key by which other software marks another state than a node's start. */
 export function startupKeyWarnings({ metadata, spec }: NodePool): Warning[] {
   const keys = new Set((spec.startupTaints ?? []).map(({ key }) => key));
   return [...keys].flatMap(key => {

@@ -9,7 +9,7 @@ export const ZERO: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI' }
 /** Parses a quantity. @throws QuantityError */
 export type ReadQuantity = (text: string) => Quantity;
 
-/** Number of cached texts; a cluster with many node sizes has a few hundred. */
+/** Maximum number of cached texts; a cluster with many node sizes has a few hundred. */
 const MAX_TEXTS = 10_000;
 
 /** Caches parsed quantities: thousands of pods use the same few texts. */
@@ -32,12 +32,11 @@ export function toAmounts(list: ResourceList | undefined, read: ReadQuantity): A
   return amounts;
 }
 
-/** Adds each of `more` to `total`. */
 export function addAmounts(total: Amounts, more: Amounts): void {
   for (const [name, quantity] of more) addOne(total, name, quantity);
 }
 
-/** As addAmounts, for a list as the API has it: it avoids a Map for each list. @throws QuantityError */
+/** As addAmounts, for a list from the API, without creating a Map. @throws QuantityError */
 export function addList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
   if (list !== undefined) for (const name of Object.keys(list)) addOne(total, name, read(list[name] ?? '0'));
 }
@@ -47,7 +46,7 @@ export function raiseAmounts(total: Amounts, other: Amounts): void {
   for (const [name, quantity] of other) raiseOne(total, name, quantity);
 }
 
-/** As raiseAmounts, for a list as the API has it. @throws QuantityError */
+/** As raiseAmounts, for a list from the API. @throws QuantityError */
 export function raiseToList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
   if (list !== undefined) for (const name of Object.keys(list)) raiseOne(total, name, read(list[name] ?? '0'));
 }
@@ -68,7 +67,7 @@ export function subtractToZero(a: Quantity, b: Quantity): Quantity {
   return difference.unscaled < 0n ? ZERO : difference;
 }
 
-// Which resources are displayed by default, and in which order.
+// The resources that are displayed by default, and their order.
 
 const FIRST = ['cpu', 'memory', 'pods'];
 
@@ -80,10 +79,10 @@ export function isAccelerator(resource: string): boolean {
   return resource.includes('/') && ACCELERATOR.test(resource);
 }
 
-/** Offered beside the device that they are a part of: gpu.intel.com/memory.max, aws.amazon.com/neuroncore. */
+/** Resources that are part of an accelerator: gpu.intel.com/memory.max, aws.amazon.com/neuroncore. */
 const PART_OF_ACCELERATOR = /mem(ory)?(?![a-z])|cores?(?![a-z])|tiles|monitoring|percentage|ratio/i;
 
-/** The accelerators among these resources, without those that are a part of another. */
+/** The accelerators among these resources, without those that are part of another. */
 export function wholeAccelerators(resources: Iterable<string>): string[] {
   const all = [...new Set(resources)].filter(isAccelerator).toSorted();
   const whole = all.filter(resource => !PART_OF_ACCELERATOR.test(resource.slice(resource.indexOf('/'))));

@@ -7,7 +7,7 @@ import { plural } from '../text.ts';
 import type { Node, OmittedResources, ResourceList } from '../types.ts';
 import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity.ts';
 
-/** For a node and for a pool. A node with a dozen device plugins has about thirty. */
+/** For a node, and for a pool. A node with a dozen device plugins has about thirty. */
 export const MAX_RESOURCES = 128;
 
 /** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
@@ -17,11 +17,11 @@ const MAX_EXAMPLE_LENGTH = 80;
 
 interface NodeResources {
   allocatable: ResourceList;
-  /** Undefined when nothing was left out. */
+  /** Undefined if nothing was left out. */
   omitted: OmittedResources | undefined;
 }
 
-/** Native ones first, then by name, within the limits. Texts that are no quantities are kept: servers reject them. */
+/** Native resources first, then by name, within the limits. Invalid quantities are kept: servers reject them. */
 export function readResources(list: ResourceList): NodeResources {
   const names = Object.keys(list);
   const valid = names.filter(isQualifiedName);
@@ -74,7 +74,7 @@ function byImportance(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-// Which resources are kept when there are too many: a kubelet can report any name, so the most reported come first.
+// Which resources are kept if there are too many: a kubelet can report any name, so the most reported come first.
 
 /** Native resources first, then by the number of lists that contain them, then by name. */
 export function sortByReports(names: readonly string[], lists: Iterable<Iterable<string>>): string[] {

@@ -25,16 +25,16 @@ export interface ResourceRequirements {
 
 export interface Container {
   name?: string;
-  /** Of an init container: `Always` makes it a sidecar. */
+  /** For an init container, `Always` makes it a sidecar. */
   restartPolicy?: string;
   resources?: ResourceRequirements;
 }
 
 interface ContainerStatus {
   name?: string;
-  /** What the kubelet has allocated. */
+  /** Resources that the kubelet has allocated. */
   allocatedResources?: ResourceList;
-  /** What the container runs with. */
+  /** Resources that the container runs with. */
   resources?: ResourceRequirements;
 }
 
@@ -89,14 +89,14 @@ function podAmounts(pod: DemandingPod, kind: AmountKind, read: ReadQuantity): Am
   return total;
 }
 
-/** Containers and sidecars run together; an init container runs alone beside the sidecars started before it. */
+/** Containers and sidecars run together; an init container runs alone with the sidecars started before it. */
 function containerAmounts(
   { spec, status }: DemandingPod,
   kind: AmountKind,
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
-  // With 100,000 pods, avoid a Map for each container where its list can be added directly.
+  // With 100,000 pods, avoid a Map for each container whose list can be added directly.
   const add = (sum: Amounts, { name, resources }: Container, statuses: ContainerStatus[] | undefined) => {
     const declared = resources?.[kind];
     const live = statuses?.find(candidate => candidate.name === name);
@@ -112,7 +112,7 @@ function containerAmounts(
     if (container.restartPolicy === 'Always') {
       for (const sum of [total, sidecars]) add(sum, container, status?.initContainerStatuses);
     } else {
-      // The status of a regular init container does not count: only sidecars can be resized.
+      // The status of a regular init container does not count, because only sidecars can be resized.
       const amounts = toAmounts(container.resources?.[kind], read);
       addAmounts(amounts, sidecars);
       raiseAmounts(peak, amounts);

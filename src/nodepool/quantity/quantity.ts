@@ -44,7 +44,7 @@ const BINARY_SUFFIXES: ReadonlyMap<string, number> = new Map([
   ['Ei', 60],
 ]);
 
-/** a + b as Go's Add: in the format of a, or in that of b when a is zero. */
+/** a + b as Go's Add: in the format of a, or of b if a is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = a.unscaled === 0n ? b.format : a.format;
   if (b.unscaled === 0n) return { unscaled: a.unscaled, exponent: a.exponent, format };
@@ -54,8 +54,8 @@ export function addQuantities(a: Quantity, b: Quantity): Quantity {
 }
 
 /**
- * a + b in a format that does not depend on the order of the additions, as long as no quantity is negative: BinarySI if
- * any non-zero term has it, otherwise DecimalSI if any has that, otherwise DecimalExponent.
+ * a + b in a format that does not depend on the order of the additions, if no quantity is negative: BinarySI if any
+ * non-zero term has it, otherwise DecimalSI if any has it, otherwise DecimalExponent.
  */
 export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
   const sum = addQuantities(a, b);
@@ -64,14 +64,13 @@ export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
   return { ...sum, format: isEither('BinarySI') ? 'BinarySI' : 'DecimalSI' };
 }
 
-/** Negative, zero or positive, as in Array.sort. */
+/** Negative, zero or positive, for Array.sort. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   const exponent = Math.min(a.exponent, b.exponent);
   const [left, right] = [at(a, exponent), at(b, exponent)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The canonical form. */
 export function formatQuantity(quantity: Quantity): string {
   if (quantity.unscaled === 0n) return '0';
   const whole = quantity.format === 'BinarySI' ? wholeValue(quantity) : undefined;
@@ -84,7 +83,7 @@ export function quantityToNumber(quantity: Quantity): number {
   return Number(`${quantity.unscaled}e${quantity.exponent}`);
 }
 
-/** The sum in this order, as Go's Add gives it; "0" for none. @throws QuantityError */
+/** The sum in this order, as Go's Add computes it; "0" for an empty list. @throws QuantityError */
 export function sumQuantities(texts: readonly string[]): string {
   const sum = new Sum(addQuantities);
   for (const text of texts) sum.add(text);
@@ -99,7 +98,7 @@ export function sumResourceLists(
   return Object.fromEntries([...addResourceLists(lists, onProblem)].map(([name, sum]) => [name, formatQuantity(sum)]));
 }
 
-/** The sums by resource, in any order. Invalid ones are left out. @param onProblem gets the index and a sentence */
+/** The sums by resource, in any order. Skips invalid quantities. @param onProblem gets the index and a sentence */
 export function addResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
@@ -134,10 +133,10 @@ function tryToAdd(sum: Sum, text: string): string | undefined {
   }
 }
 
-/** A running sum. Small integers of one suffix, as nodes report them, are added as numbers while these are exact. */
+/** A running sum. Small integers with one suffix, as nodes report them, are added as numbers while that is exact. */
 class Sum {
   readonly #add: typeof addQuantities;
-  /** The sum while every term was a small integer with the same suffix. */
+  /** The sum as long as every term was a small integer with the same suffix. */
   #count: number | undefined;
   #suffix = '';
   /** The sum otherwise. */
@@ -180,10 +179,10 @@ class Sum {
   }
 }
 
-/** A number represents larger integers inexactly. */
+/** A JavaScript number represents larger integers inexactly. */
 const SIMPLE_DIGITS = 15;
 
-/** Undefined: it needs the full parser. Without regular expressions: each node has eight such texts. */
+/** Undefined if the full parser is needed. Without regular expressions: each node has eight such texts. */
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;
@@ -203,7 +202,7 @@ function at({ unscaled, exponent }: Quantity, target: number): bigint {
   return exponent === target ? unscaled : unscaled * 10n ** BigInt(exponent - target);
 }
 
-/** Undefined when there is a fractional part. */
+/** Undefined if there is a fractional part. */
 function wholeValue({ unscaled, exponent }: Quantity): bigint | undefined {
   if (exponent >= 0) return unscaled * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -238,8 +237,8 @@ function formatDecimal(quantity: Quantity): string {
 
 const DECIMAL_NAMES = new Map([...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]));
 
-// Parses quantities with the same results as ParseQuantity of k8s.io/apimachinery pkg/api/resource. Its peculiarities
-// are kept, because the API server accepts and prints what that library does.
+// Parses quantities with the same results as ParseQuantity of k8s.io/apimachinery pkg/api/resource, including its
+// peculiarities: the API server uses that library to parse and print them.
 
 /** The text may be a quantity, but exceeds the limits on characters or digits. */
 class QuantityLimitError extends QuantityError {}
@@ -253,15 +252,15 @@ const NUMBER = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?/;
 /** Separate from the number: one combined expression takes cubic time for a text of zeros. */
 const SUFFIX = /^[eEinumkKMGTP]*[-+]?[0-9]*$/;
 
-/** The smallest unit, 1n, as a power of ten. */
+/** The smallest unit (1n), as a power of ten. */
 const NANO = -9;
-/** Go builds numbers of any size; a node must not be able to cause that here. Real ones have about 20 characters. */
+/** Go builds numbers of any size; here a node must not be able to cause that. Real ones have about 20 characters. */
 const MAX_TEXT_LENGTH = 512;
-/** Before the decimal point. */
+/** Maximum number of digits before the decimal point. */
 export const MAX_DIGITS = 500;
 /** A text of this length without an exponent never exceeds the limits. */
 const SHORT_TEXT = 32;
-/** Bytes of a quantity in a message. */
+/** Maximum number of bytes of a quantity in a message. */
 const MAX_SHOWN_BYTES = 60;
 const EXPONENT = /[eE][-+]?[0-9]/;
 
@@ -280,7 +279,7 @@ export function parseQuantity(text: string): Quantity {
   if (!binary && integer.length + power > MAX_DIGITS) {
     throw new QuantityLimitError(`quantities have at most ${MAX_DIGITS} digits before the point`);
   }
-  // Go reads "Ki" as 0, but not where the value exceeds its int64 representation.
+  // Go parses "Ki" as 0, except if the value exceeds its int64 representation.
   const large = binary ? power >= 50 : exponent < NANO;
   if (large && zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
   if (binary) return binaryQuantity(BigInt(digits) << BigInt(power), exponent, signed);
@@ -298,14 +297,14 @@ export function isBeyondLimits(text: string): boolean {
   }
 }
 
-/** Truncates: a text that is no quantity may have a megabyte. */
+/** Truncates: a text that is not a quantity may have a megabyte. */
 export function quoteQuantity(text: string): string {
   return JSON.stringify(ellipsize(text, MAX_SHOWN_BYTES));
 }
 
 type Sign = (magnitude: bigint) => bigint;
 
-/** As Go: caps binary quantities at the largest int64, and makes values below 1 decimal. */
+/** As Go: caps binary quantities at the largest int64, and converts values below 1 to decimal. */
 function binaryQuantity(digits: bigint, scale: number, signed: Sign): Quantity {
   const { unscaled, exponent } = roundedToNano(digits, scale, magnitude => magnitude);
   const one = 10n ** BigInt(-exponent);
@@ -318,14 +317,14 @@ function binaryQuantity(digits: bigint, scale: number, signed: Sign): Quantity {
 function roundedToNano(digits: bigint, exponent: number, signed: Sign): Pick<Quantity, 'unscaled' | 'exponent'> {
   if (exponent >= NANO) return { unscaled: signed(digits), exponent };
   if (digits === 0n) return { unscaled: 0n, exponent: 0 };
-  // With so few digits the value is below one nano, so the power of ten need not be built.
+  // With so few digits the value is below one nano, so the power of ten need not be computed.
   const tooFine = NANO - exponent > digits.toString().length;
   const divisor = tooFine ? digits : 10n ** BigInt(NANO - exponent);
   const rounded = tooFine ? 1n : (digits + divisor - 1n) / divisor;
   return { unscaled: signed(rounded), exponent: NANO };
 }
 
-/** The power is of two for BinarySI, otherwise of ten. */
+/** The power is a power of two for BinarySI, otherwise of ten. */
 function readSuffix(suffix: string): { format: QuantityFormat; power: number } {
   const decimal = DECIMAL_SUFFIXES.get(suffix);
   if (decimal !== undefined) return { format: 'DecimalSI', power: decimal };

@@ -1,4 +1,4 @@
-/** Allocatable, requested, limited, used and free resources of a node, or of several nodes together. Exact. */
+/** Allocatable, requested, limited, used and free resources of one or several nodes. Exact. */
 
 import { ownValue } from '../json.ts';
 import type { Node, ResourceList } from '../types.ts';
@@ -13,7 +13,7 @@ import {
   quoteQuantity,
 } from './quantity.ts';
 
-/** Figures of one resource. Undefined means unknown: without pods, only `allocatable` is known. */
+/** Figures of one resource. Undefined means unknown: if pods were not read, only `allocatable` is known. */
 export interface ResourceFigures {
   allocatable: Quantity;
   requested: Quantity | undefined;
@@ -23,7 +23,7 @@ export interface ResourceFigures {
   used: Quantity | undefined;
   /** Available to new pods: allocatable minus requested, of each node that accepts pods. */
   free: Quantity | undefined;
-  /** The largest `free` of one node that has a place for another pod: no larger pod can be scheduled now. */
+  /** The largest `free` of one node with a free pod slot: no larger pod can be scheduled now. */
   maxFree: Quantity | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface NodeLoad {
 
 export interface NodeFacts {
   node: Node;
-  /** Undefined when pods were not read. */
+  /** Undefined if pods were not read. */
   load: NodeLoad | undefined;
   used: ResourceList | undefined;
 }
@@ -53,7 +53,7 @@ export function takesPods({ ready, unschedulable }: Pick<Node, 'ready' | 'unsche
 
 export interface QuantityReading {
   read: ReadQuantity;
-  /** Receives a sentence for each invalid quantity; it is counted as zero. */
+  /** Receives a sentence for each invalid quantity, which counts as zero. */
   onProblem: (problem: string) => void;
 }
 
@@ -88,7 +88,7 @@ function figuresOf(
   };
 }
 
-/** Whether the node has as many pods as it may have: what else is free there is of use to no pod. */
+/** Whether the node has its maximum number of pods: then its other free resources cannot be used. */
 function isFull({ node, load }: NodeFacts, read: ReadQuantity): boolean {
   if (load === undefined) return false;
   try {
@@ -99,13 +99,13 @@ function isFull({ node, load }: NodeFacts, read: ReadQuantity): boolean {
   }
 }
 
-/** Every pod takes one of the node's pod slots, whatever it requests. */
+/** Every pod takes one of the node's pod slots, independently of its requests. */
 function requestedOf(resource: string, { pods, requests }: NodeLoad): Quantity {
   if (resource === 'pods') return { ...ZERO, unscaled: BigInt(pods) };
   return requests.get(resource) ?? ZERO;
 }
 
-/** The sum of both; a figure that only one side knows is taken from that side. */
+/** The sum of both; a figure that only one side has is taken from that side. */
 function addFigures(a: ResourceFigures, b: ResourceFigures): ResourceFigures {
   const sum = (x: Quantity | undefined, y: Quantity | undefined) =>
     x === undefined || y === undefined ? (x ?? y) : addInAnyOrder(x, y);
@@ -124,7 +124,7 @@ function larger(a: Quantity | undefined, b: Quantity | undefined): Quantity | un
   return compareQuantities(a, b) < 0 ? b : a;
 }
 
-/** Totals over several nodes: of a pool, or of the cluster. */
+/** Totals over several nodes, such as a pool or the cluster. */
 export class ResourceTotals {
   nodes = 0;
   /** Number of nodes that accept new pods. */
@@ -132,7 +132,7 @@ export class ResourceTotals {
   /** In the order of the resources given to the constructor. */
   readonly figures: Map<string, ResourceFigures>;
 
-  /** @param seesPods whether pods are read; then figures of pods start at zero instead of unknown */
+  /** @param seesPods whether pods are read: then pod figures start at zero instead of unknown */
   constructor(resources: readonly string[], seesPods: boolean) {
     const none = seesPods ? ZERO : undefined;
     const empty = (resource: string): ResourceFigures => ({
@@ -178,7 +178,7 @@ export class ResourceTotals {
   }
 }
 
-/** Percent of allocatable. Undefined when that is zero, or when the quantity is unknown or too large for a number. */
+/** Percent of allocatable. Undefined if that is zero, or if the quantity is unknown or too large for a number. */
 export function percentOf(quantity: Quantity | undefined, { allocatable }: ResourceFigures): number | undefined {
   if (quantity === undefined || allocatable.unscaled <= 0n) return undefined;
   const percent = (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;

@@ -1,63 +1,62 @@
-/** An apps/v1 ControllerRevision for each spec, as StatefulSets have. A spec that comes back gets a higher number. */
+/** An apps/v1 ControllerRevision for each spec, as for StatefulSets. A spec that returns gets a higher number. */
 import { NodepoolError } from '../errors.ts';
 import { deepEqual, defined, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
 import { ellipsize } from '../text.ts';
 import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from '../types.ts';
 
-/** apps/v1. Its data cannot be changed, on the server. */
+/** apps/v1. Its data is immutable on the server. */
 export interface ControllerRevision {
   metadata: ObjectMeta;
   data?: unknown;
   revision: number;
 }
 
-/** What is remembered of a revision whose spec is not needed any more: the watch has those of all pools in memory. */
+/** The part of a revision without its spec: the watch has the revisions of all pools in memory. */
 export interface RevisionHead {
   metadata: ObjectMeta;
   revision: number;
-  /** Of its spec: see digestOf(). Undefined: it has none, or one that no pool of ours can have. */
+  /** Digest of its spec: see digestOf(). Undefined if it has none, or one that no pool of ours can have. */
   digest: string | undefined;
 }
 
-/** Of a pool, as it was read. */
 type Pool = Pick<NodePool, 'metadata'> & { spec: object };
 
-/** The annotation with why a pool was changed, as kubectl reads it. */
+/** The annotation with the reason of a pool's change, as kubectl reads it. */
 export const CHANGE_CAUSE = 'kubernetes.io/change-cause';
-/** Former specs that are kept beside the current one: the default revisionHistoryLimit of workloads. */
+/** Number of earlier specs to keep: the default revisionHistoryLimit of workloads. */
 const MAX_FORMER = 10;
 
-/** In bytes; an annotation can have 256 KiB. */
+/** Maximum bytes of a change cause; all annotations of an object have 256 KiB. */
 const MAX_CAUSE = 1024;
-/** A higher number is none of ours; it leaves room to count on. */
+/** Revisions with a higher number are ignored, so that numbers can still increase. */
 const MAX_REVISION = 1e12;
-/** Letters and digits that make no words, as in the names of revisions of workloads. */
+/** Letters and digits that form no words, as in revision names of workloads. */
 const SAFE = 'bcdfghjklmnpqrstvwxz2456789';
-/** Of objects in each other: fields that this version does not know may be anything. */
+/** Maximum nesting of a spec: fields that this version does not know may contain anything. */
 const MAX_DEPTH = 500;
 
-/** How a pool goes on, not what its nodes are given. */
+/** Fields about how a pool is rolled out, not about its nodes. */
 const NOT_KEPT = ['noExecute', 'paused', 'rollout'];
 
 export type RevisionPlan =
   | { kind: 'none' }
   | { kind: 'create'; revision: number }
-  /** The number or the cause of a revision that is there already. */
+  /** Changes the number or the cause of an existing revision. */
   | { kind: 'update'; current: RevisionHead; revision: number };
 
-/** What a revision restores: the spec without `noExecute`, `paused` and `rollout`. */
+/** The part of a spec that revisions store: without `noExecute`, `paused` and `rollout`. */
 export function keptSpec(spec: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_KEPT.includes(field)));
 }
 
-/** The spec of a pool with what the revision kept; `noExecute`, `paused` and `rollout` stay as they are. */
+/** The spec of a pool with the stored fields; `noExecute`, `paused` and `rollout` stay unchanged. */
 export function restoredSpec(spec: object, revision: ControllerRevision): Record<string, unknown> {
   const stays = Object.entries(spec).filter(([field]) => NOT_KEPT.includes(field));
   return { ...specOf(revision), ...Object.fromEntries(stays) };
 }
 
-/** The revisions of the pool with this UID, the oldest first. */
+/** The revisions of the pool with this UID, oldest first. */
 export function poolRevisions<Revision extends ControllerRevision | RevisionHead>(
   { metadata }: Pick<NodePool, 'metadata'>,
   all: readonly Revision[],
@@ -83,7 +82,7 @@ export function revisionHead({ metadata, data, revision }: ControllerRevision): 
   };
 }
 
-/** What is to be written so that the last revision is the spec of the pool. @param revisions see poolRevisions() */
+/** The write that makes the pool's spec the last revision. @param revisions see poolRevisions() */
 export function planRevision(pool: Pool, revisions: readonly RevisionHead[]): RevisionPlan {
   const last = revisions.at(-1);
   const digest = digestOf(pool.spec);
@@ -95,12 +94,12 @@ export function planRevision(pool: Pool, revisions: readonly RevisionHead[]): Re
   return { kind: 'update', current, revision: current.revision };
 }
 
-/** Those that are too many, the oldest first. The last one is the current spec. */
+/** Revisions beyond the limit, oldest first. The last revision is the current spec. */
 export function excessRevisions(revisions: readonly RevisionHead[]): RevisionHead[] {
   return revisions.slice(0, Math.max(0, revisions.length - 1 - MAX_FORMER));
 }
 
-/** @param attempt 0, or the next where another object has the name */
+/** @param attempt 0, or the next number if another object has the name */
 export function newRevision(pool: Pool, revision: number, attempt: number): ControllerRevision {
   const { name, uid = '' } = pool.metadata;
   const data = { spec: keptSpec(pool.spec) };
@@ -110,7 +109,7 @@ export function newRevision(pool: Pool, revision: number, attempt: number): Cont
       name: `${name}-${hash(data, attempt)}`,
       labels: { [POOL_LABEL]: name },
       ...(cause === undefined ? {} : { annotations: { [CHANGE_CAUSE]: cause } }),
-      // Without blockOwnerDeletion: no permission on finalizers is needed, and a pool does not wait for its history.
+      // Without blockOwnerDeletion: needs no permission on finalizers, and the deletion of a pool does not wait.
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'NodePool', name, uid, controller: true }],
     },
     data,
@@ -118,7 +117,7 @@ export function newRevision(pool: Pool, revision: number, attempt: number): Cont
   };
 }
 
-/** By its field manager, undefined for ours. Not guaranteed: a field manager is what the client says that it is. */
+/** The field manager of another writer; undefined if only we wrote it. Not guaranteed: clients choose the name. */
 export function foreignWriter({ metadata }: ControllerRevision): string | undefined {
   const entries = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
   const writers = entries.filter(entry => managedAt(entry, ['data']) !== undefined).map(({ manager }) => manager);
@@ -126,18 +125,18 @@ export function foreignWriter({ metadata }: ControllerRevision): string | undefi
   return writers.find(writer => writer !== FIELD_MANAGER) ?? 'an unknown field manager';
 }
 
-/** Whether the revision keeps the spec that the pool has. */
+/** Whether the revision stores the current spec of the pool. */
 export function isRevisionOf({ spec }: Pick<Pool, 'spec'>, revision: ControllerRevision): boolean {
   return deepEqual(specOf(revision), keptSpec(spec));
 }
 
-/** Why the pool was changed, or the change that a revision is of. */
+/** The reason why the pool was changed, or that of a revision's change. */
 export function causeOf({ metadata }: { metadata: ObjectMeta }): string | undefined {
   const cause: unknown = metadata.annotations?.[CHANGE_CAUSE];
   return typeof cause === 'string' && cause !== '' ? ellipsize(cause, MAX_CAUSE) : undefined;
 }
 
-/** Without a number the last one that is not the spec of the pool. @param number 0: none */
+/** The revision with the number. Without one (0), the last that differs from the spec of the pool. */
 export function revisionToRestore(
   pool: Pool,
   revisions: readonly ControllerRevision[],
@@ -147,7 +146,7 @@ export function revisionToRestore(
   return revisions.findLast(revision => !isRevisionOf(pool, revision));
 }
 
-/** Not so of what somebody else made with the name or label of the pool, or for an earlier pool of its name. */
+/** False for objects that others made with the name or label of the pool, or for an earlier pool of that name. */
 function isOwn(each: ControllerRevision | RevisionHead, pool: ObjectMeta): boolean {
   const { metadata, revision } = each;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
@@ -158,7 +157,7 @@ function isOwn(each: ControllerRevision | RevisionHead, pool: ObjectMeta): boole
   return isPool && isNumbered && hasSpec && metadata.deletionTimestamp === undefined;
 }
 
-/** Equal where the specs restore the same; undefined of a spec that is nested too deep for a revision. */
+/** Equal if the specs restore the same; undefined for a spec that is nested too deeply for a revision. */
 function digestOf(spec: object): string | undefined {
   try {
     return fingerprint(canonical(keptSpec(spec)));
@@ -172,14 +171,14 @@ export function specOf({ data }: ControllerRevision): Record<string, unknown> {
   return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
 }
 
-/** As byRevision of kubernetes. */
+/** As byRevision in Kubernetes. */
 function byAge(a: Pick<RevisionHead, 'metadata' | 'revision'>, b: Pick<RevisionHead, 'metadata' | 'revision'>): number {
   if (a.revision !== b.revision) return a.revision - b.revision;
   const [first, second] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`);
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
-/** FNV-1 with 32 bits, in safe characters, as kubernetes has it: it need not be unique. */
+/** FNV-1 with 32 bits, in safe characters, as in Kubernetes: it need not be unique. */
 function hash(data: object, attempt: number): string {
   const text = attempt === 0 ? canonical(data) : `${canonical(data)}${attempt}`;
   let sum = 0x811c9dc5;
@@ -187,7 +186,7 @@ function hash(data: object, attempt: number): string {
   return [...String(sum)].map(digit => SAFE[digit.charCodeAt(0) % SAFE.length]).join('');
 }
 
-/** 128 bits and the length: two specs of one pool do not have the same by chance. */
+/** 128 bits and the length: two specs of one pool do not collide by chance. */
 function fingerprint(text: string): string {
   const sums = [0x811c9dc5, 0x050c5d1f, 0x9e3779b9, 0x7f4a7c15];
   const primes = [0x01000193, 0x5bd1e995, 0x85ebca6b, 0xc2b2ae35];
@@ -201,7 +200,7 @@ function fingerprint(text: string): string {
   return `${text.length} ${sums.map(sum => (sum >>> 0).toString(36)).join(' ')}`;
 }
 
-/** JSON with sorted keys: the same spec has the same name, whoever sends it. Throws NodepoolError for one that is nested too deep. */
+/** JSON with sorted keys: equal specs get equal names. Throws NodepoolError if nested too deeply. */
 function canonical(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) throw new NodepoolError('input', `the spec has more than ${MAX_DEPTH} levels`);
   if (Array.isArray(value)) return `[${value.map(item => canonical(item, depth + 1)).join()}]`;

@@ -1,26 +1,27 @@
 /**
- * The step of a rollout that is allowed now, computed from the nodes as they are: the time of a node's change and which
- * rollout it was are remembered in its record, and a stop in the status of the pool. So a process that is killed loses no count.
+ * Computes the allowed step of a rollout from the current nodes. The record of a node has the time of its change and
+ * the rollout; the status of the pool has a stop. So a killed process loses no state.
  *
- * - in flight: changed by a rollout, and not Ready for settleSeconds since, or drained for the change. At most maxConcurrent
- *   are. A node that was NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready. If it
- *   is drained, nobody knows when its pods are gone: it gives its place away then, until it is Ready, and is drained last.
- * - canary: the first Ready nodes that this rollout changes; the others wait until so many of its Ready nodes have settled. A node
- *   that is NotReady, or that its owner is removing, is none.
- * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is changed,
- *   until those that have failed are Ready: where a failed node is deleted, as auto-repair does, the next would fail in its
- *   place, one after the other. A node that its owner is removing has not failed. Nor has one that turned NotReady while it is
- *   cordoned or updated: it is in flight, and keeps its place in the canary, until it is Ready again or gone.
+ * - in flight: changed by a rollout, and not yet Ready for settleSeconds, or being drained for the change; at most
+ *   maxConcurrent nodes. A node that was NotReady when it was changed is in flight for settleSeconds only, as it may
+ *   never be Ready. If such a node is drained, its pods may never be gone: it then gives up its slot until it is Ready,
+ *   and is drained last.
+ * - canary: the first Ready nodes that this rollout changes; the others wait until that many Ready nodes have settled.
+ *   A node that is NotReady, or that its owner is removing, cannot be a canary.
+ * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is
+ *   changed until the failed nodes are Ready; if auto-repair deletes them, the rollout stays stopped, or one node after
+ *   the other would fail. A node that its owner is removing has not failed. Nor has a node that turned NotReady while
+ *   cordoned or updated: it stays in flight, and a canary, until it is Ready or gone.
  *
- * Not guaranteed: that clocks agree. A time ahead of ours counts as now; one of more than MAX_AHEAD_MS is ignored, so nothing
- * waits for ever.
+ * Not guaranteed: that clocks agree. A time in the future counts as now; if it is more than MAX_AHEAD_MS ahead, it is
+ * ignored, so nothing waits for ever.
  */
 import type { RolloutStrategy } from '../types.ts';
 
-/** A node that stops is noticed after 50 s by default (node-monitor-grace-period). */
+/** A node that stops is detected after 50 s by default (node-monitor-grace-period). */
 export const DEFAULT_SETTLE_SECONDS = 60;
 const MAX_AHEAD_MS = 24 * 3_600_000;
-/** Added to settleSeconds: the times have whole seconds, cut off, and a change is stamped before its request is sent. */
+/** Added to settleSeconds: times are truncated to seconds, and the change's time is before its request. */
 const MARGIN_MS = 2_000;
 
 export interface RolloutNode {
@@ -30,82 +31,82 @@ export interface RolloutNode {
   readySince: number | undefined;
   /** When a rollout changed it, in milliseconds. */
   changed: number | undefined;
-  /** Milliseconds since `changed` and `readySince`, where this process has measured them. */
+  /** Milliseconds since `changed` and `readySince`, if this process has measured them. */
   changedAgo?: number;
   readyAgo?: number;
-  /** It was NotReady then, and has not been Ready since. */
+  /** It was NotReady when changed, and has not been Ready since. */
   wasNotReady: boolean;
-  /** Its owner is removing it: it stops nothing. */
+  /** Its owner is removing it: it does not stop the rollout. */
   isLeaving?: boolean;
-  /** It is cordoned or updated: while it is NotReady, that says nothing about the spec. */
+  /** It is cordoned or updated: if it is NotReady, the spec is not the reason. */
   isInterrupted?: boolean;
-  /** That rollout was of the current spec. */
+  /** The rollout that changed it was of the current spec. */
   isOfThis: boolean;
-  /** Since then another spec has reached nodes: the current one is an undo, and did not change this node. */
+  /** Another spec reached nodes since: the current spec is an undo, and did not change this node. */
   isOfEarlier?: boolean;
-  /** The current spec changes it. */
+  /** The current spec still changes it. */
   isPending: boolean;
-  /** Labels, taints and annotations of the current spec have reached it: what it changes is, with `unmanaged: Remove`, added since. */
+  /** It got the current spec; the pending changes remove what was added since (`unmanaged: Remove`). */
   hasSpec?: boolean;
-  /** It is being written: its place is taken, however short it takes to settle. */
+  /** It is being written, and so occupies a slot even if settleSeconds is 0. */
   isUnderWay?: boolean;
-  /** Its last write failed: the others come first, so that it does not keep a place from them. */
+  /** Its last write failed: other nodes come first, so that it does not block a slot. */
   isRefused: boolean;
-  /** Its pods are evicted before the change is complete; it is pending until then. */
+  /** Its pods are being evicted to complete the change; until then it is pending. */
   isDraining?: boolean;
 }
 
-/** `waiting`: the current spec changes it, and it takes no place meanwhile. The others are as above. */
+/** `waiting`: the current spec changes it, but it occupies no slot yet. The others are defined above. */
 type Phase = 'waiting' | 'in flight' | 'failed' | 'settled';
 
 export interface RolloutStep {
   nodes: number;
-  /** How many the current spec still changes. */
+  /** Number of nodes that the current spec still changes. */
   pending: number;
   settling: number;
-  /** Their names, without `notReady`; those that were changed first come first: one that never settles holds it up. */
+  /** Names without `notReady`, by time of change: a node that never settles comes first. */
   unsettled: string[];
   /** Names, sorted. */
   failed: string[];
-  /** A node has failed; it may be gone. */
+  /** A node has failed; it may no longer exist. */
   isStopped: boolean;
-  /** What is to be remembered of the stop, also while no node waits for it. */
+  /** The stop to remember, even if no node waits for it. */
   stop: RolloutStop | undefined;
-  /** In milliseconds: when a node turned Ready or NotReady last. A node that recovers turns Ready after it. */
+  /** In milliseconds: the last time a node turned Ready or NotReady. A node that recovers turns Ready later. */
   stoppedAt: number | undefined;
-  /** None of the nodes that stopped it is a member any more. */
+  /** None of the nodes that stopped it is still a member. */
   isGone: boolean;
-  /** Nodes without which it does not go on until they are Ready, or somebody resumes. Names, sorted. */
+  /** Nodes that must become Ready before the rollout continues, unless somebody resumes it. Names, sorted. */
   notReady: string[];
-  /** Ready nodes that cannot be the canary, as their owner is removing them, where there are no others. Names, sorted. */
+  /** If all Ready nodes are being removed, so that none can be the canary: their names, sorted. */
   leaving: string[];
   canary: number;
-  /** Whether the others wait for it. */
+  /** Whether other nodes wait for the canary. */
   isCanary: boolean;
-  /** In flight at most; Infinity without a limit. */
+  /** Maximum number of nodes in flight; Infinity without a limit. */
   limit: number;
   /** Names of the nodes that may be changed now, in this order. */
   next: string[];
-  /** Milliseconds until the first node in flight has settled, if it stays as it is. */
+  /** Milliseconds until the first node in flight settles, if its state does not change. */
   settlesAfterMs: number | undefined;
 }
 
 /** Why this spec is stopped. */
 export interface RolloutStop {
-  /** In milliseconds: when they turned NotReady. Times of nodes alone are compared: the clock of who notices may be another. */
+  /** In milliseconds: when the nodes turned NotReady. Compared only with times of nodes, not of other clocks. */
   at: number;
-  /** Names of the nodes that failed and are not Ready again, sorted; empty where they are not known. */
+  /** Names of failed nodes that are not Ready again, sorted; empty if they are not known. */
   nodes: readonly string[];
 }
 
 export interface RolloutTimes {
-  /** In milliseconds, as all of them. */
+  /** In milliseconds, like the other times. */
   now: number;
-  /** Until then, nodes that are NotReady are accepted. */
+  /** Nodes that turned NotReady before this time are accepted. */
   resumed: number | undefined;
-  /** All of this generation was done at the last reconcile: a node that fails later is no rollout. */
+  /** At the last reconcile, this generation was complete: a later failure of a node does not stop it. */
   wasComplete: boolean;
-  /** As of the last reconcile, if this spec was stopped. */
+  /** The stop at the last reconcile, if this spec was stopped. */
   stopped: RolloutStop | undefined;
 }
 
@@ -126,7 +127,7 @@ export function rolloutStep(
   const changed = nodes.filter(node => node.isOfThis && !node.isPending && isUp(node));
   const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
   const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
-  // What others add to nodes that have the spec is removed, too, where the rollout was complete.
+  // After a complete rollout, what others add to the nodes is removed in spite of a stop.
   const keepsStop = pending.length > 0 && (rules.isUnfinished || !times.wasComplete);
   const isStopped = failed.length > 0 || (stop !== undefined && keepsStop);
   const needed = neededCanary(nodes, canary, rules);
@@ -134,10 +135,10 @@ export function rolloutStep(
   const isCanary = isOpen && provenBy(settled, pending, rules) < needed;
 
   const mayGo = (node: RolloutNode) => !isCanary || isUp(node);
-  // Nodes that are in flight already take no further place.
+  // Nodes that are already in flight need no further slot.
   const again = sorted(settling.filter(node => node.isPending && mayGo(node)));
   const free = sorted(waiting.filter(mayGo)).slice(0, Math.max(0, limit - inFlight.length));
-  // Those that are NotReady are changed last.
+  // NotReady nodes are changed last.
   const isLast = (node: RolloutNode) => !isUp(node) && !node.isDraining;
   const order = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
   const most = isCanary
@@ -146,9 +147,9 @@ export function rolloutStep(
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
     .map(node => settlesIn(node, rules))
-    // A write under way ends by itself.
+    // A write in progress ends by itself.
     .filter(ms => ms > 0);
-  // Nobody else can be its canary.
+  // No other node can be the canary.
   const isAlone = isCanary && inFlight.length === 0 && !pending.some(isUp);
   return {
     nodes: nodes.length,
@@ -170,7 +171,7 @@ export function rolloutStep(
   };
 }
 
-/** So many of the canary as there are Ready nodes; where there is none, nobody knows, unless somebody has accepted that. */
+/** At most the Ready nodes. If none is Ready, the full canary, unless somebody has accepted all NotReady nodes. */
 function neededCanary(nodes: readonly RolloutNode[], canary: number, rules: Rules): number {
   const up = nodes.filter(isUp).length;
   if (up > 0) return Math.min(canary, up);
@@ -178,14 +179,14 @@ function neededCanary(nodes: readonly RolloutNode[], canary: number, rules: Rule
   return down.length > 0 && down.every(node => isAccepted(node, rules)) ? 0 : canary;
 }
 
-/** How many Ready nodes have settled with the spec. Those that joined with it count where no other is left: an undo has only them. */
+/** Ready nodes that settled with the spec; if none is left to change (undo), also those that joined with it. */
 function provenBy(settled: readonly RolloutNode[], pending: readonly RolloutNode[], rules: Rules): number {
   const isUpLeft = pending.some(isUp);
   const counts = (node: RolloutNode) => (isUpLeft ? node.isOfThis : settlesIn(node, rules) <= 0);
   return settled.filter(node => isUp(node) && counts(node)).length;
 }
 
-/** Whether the spec broke it is known once it is Ready again. */
+/** Whether the spec broke the node is only known once it is Ready again. */
 function isUnknown(node: RolloutNode): boolean {
   return node.isInterrupted === true && !settlesByTime(node);
 }
@@ -198,13 +199,13 @@ interface Rules {
   now: number;
   settleMs: number;
   stopOnNotReady: boolean;
-  /** Nodes that are NotReady since then, or longer, are accepted. */
+  /** Nodes that turned NotReady by this time are accepted. */
   accepted: number;
-  /** A stop of then, or before, is over: both times are of one clock, so it does not matter whether it was ahead. */
+  /** A stop at or before this time is over. Both times are of one clock, so a wrong clock does not matter. */
   resumed: number;
   /** The spec has not reached all nodes. */
   isUnfinished: boolean;
-  /** It was complete, and the spec changes no node now. */
+  /** The rollout was complete, and the spec changes no node now. */
   isOver: boolean;
 }
 
@@ -232,37 +233,37 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const isByTime = settlesByTime(node);
   const isTimeUp = isByTime && settlesIn(node, rules) <= 0;
   if (isDraining) {
-    // Whoever resumes goes on without it: it gives its place away, and is drained after the others.
+    // A resumed rollout continues without the node: it gives up its slot, and is drained last.
     if (isAccepted(node, rules)) return rest;
-    // So does one that was NotReady before: nobody knows when its pods are gone.
+    // The same for a node that was NotReady before: its pods may never be gone.
     if (!ready && isTimeUp) return rest;
-    // The drain is the change: it turned NotReady by it.
+    // The drain is part of the change, so the change made the node NotReady.
     if (!isByTime && isOfThis && rules.stopOnNotReady && !isUnknown(node)) return 'failed';
-    // However long its pods take.
+    // However long the eviction of its pods takes.
     return 'in flight';
   }
-  // It joined with its spec, or no rollout has reached it.
+  // It joined with its spec, or no rollout has changed it.
   if (changed === undefined) return rest;
-  // A rollout that is done stays done, whatever happens to its nodes.
+  // A completed rollout stays complete, whatever happens to its nodes.
   if (rules.isOver) return rest;
   if (isTimeUp || isAccepted(node, rules)) return rest;
   // Ready, or NotReady before its change: it only has to settle.
   if (isByTime) return 'in flight';
-  // From here on: it turned NotReady after its change.
+  // From here on, the node turned NotReady after its change.
   const isOfNow = isOfThis && (!isPending || hasSpec);
-  // By another spec: it does not keep its place from this one for longer than others.
+  // Changed by another spec: it occupies a slot of this rollout no longer than other nodes.
   if (!isOfNow && elapsed(changed, node.changedAgo, rules.now) >= rules.settleMs) return rest;
-  // Long after the change, and all nodes have the spec: that does not bring back a rollout that is done.
+  // Long after the change, and all nodes have the spec: a completed rollout does not reopen.
   if (readySince >= changed + rules.settleMs && !rules.isUnfinished) return rest;
   return isOfNow && rules.stopOnNotReady && !isUnknown(node) ? 'failed' : 'in flight';
 }
 
-/** Somebody has resumed the rollout since the node turned NotReady. */
+/** Whether somebody resumed the rollout after the node turned NotReady. */
 function isAccepted({ ready, readySince = 0 }: RolloutNode, { accepted }: Rules): boolean {
   return !ready && readySince <= accepted;
 }
 
-/** Of before, unless somebody has resumed it or its nodes are Ready again; and of the nodes that have failed since. */
+/** The earlier stop, unless somebody resumed or its nodes are Ready again, plus nodes that failed since. */
 function stopOf(
   nodes: readonly RolloutNode[],
   failed: readonly RolloutNode[],
@@ -270,12 +271,12 @@ function stopOf(
   rules: Rules,
 ): RolloutStop | undefined {
   const before = stopped === undefined || stopped.at <= rules.resumed ? undefined : stopped;
-  // A node that has the spec may be pending for what others have added since (`unmanaged: Remove`).
+  // A node with the spec may be pending because of what others added since (`unmanaged: Remove`).
   const isBack = ({ isOfThis, isPending, hasSpec = false, isDraining = false, ready, readySince = 0 }: RolloutNode) =>
     before !== undefined && isOfThis && (!isPending || hasSpec || isDraining) && ready && readySince >= before.at;
   const back = nodes.filter(isBack);
   const left = before?.nodes.filter(name => !back.some(node => node.name === name)) ?? [];
-  // Where their names are not known: one that was NotReady before its change has not failed.
+  // If the names are not known: a node that was NotReady before its change has not failed.
   const hasFailed = ({ wasNotReady, readySince = 0 }: RolloutNode) => !wasNotReady && readySince > (before?.at ?? 0);
   const isOver = before?.nodes.length === 0 ? back.some(hasFailed) : left.length === 0;
   const kept = isOver ? undefined : before;
@@ -292,12 +293,12 @@ function latestTurn(nodes: readonly RolloutNode[], { now, accepted }: Rules): nu
     isOfThis && readySince !== undefined ? readySince : [],
   );
   const known = readyTimes.filter(time => time <= now + MAX_AHEAD_MS);
-  // A stop after a resume is another one, whatever the clock of the node that failed says.
+  // A stop after a resume is a new one, even if the clock of the failed node is behind.
   const latest = known.reduce((a, b) => Math.max(a, b), accepted + 1_000);
   return Number.isFinite(latest) ? latest : 0;
 }
 
-/** The others turned NotReady after their change. */
+/** False for nodes that turned NotReady after their change. */
 function settlesByTime({ ready, wasNotReady, isLeaving = false }: RolloutNode): boolean {
   return ready || wasNotReady || isLeaving;
 }
@@ -316,25 +317,25 @@ function namesOf(nodes: readonly RolloutNode[]): string[] {
   return nodes.map(({ name }) => name).toSorted();
 }
 
-/** No clock is that wrong. */
+/** Clocks are never that wrong. */
 export function isTooFarAhead(time: number, now: number): boolean {
   return time > now + MAX_AHEAD_MS;
 }
 
-/** Milliseconds since then. A time ahead is another clock's, and counts as now; one too far ahead, as long ago. */
+/** Milliseconds since `time`. A time in the future counts as now; one too far ahead, as long ago. */
 export function elapsed(time: number | undefined, measured: number | undefined, now: number): number {
   if (measured !== undefined) return measured;
   if (time === undefined || isTooFarAhead(time, now)) return Number.POSITIVE_INFINITY;
   return Math.max(0, now - time);
 }
 
-/** Ready nodes first: the others cannot settle soon. */
+/** Ready nodes first, because the others cannot settle soon. */
 function sorted(nodes: readonly RolloutNode[]): RolloutNode[] {
   const last = (node: RolloutNode) => (node.isRefused ? 2 : 0) + (isUp(node) ? 0 : 1);
   return nodes.toSorted((a, b) => last(a) - last(b) || (a.name < b.name ? -1 : 1));
 }
 
-/** `5%` of 1000 is 50; rounded up, as maxSurge of a Deployment. */
+/** `5%` of 1000 is 50; rounded up, as for maxSurge of a Deployment. */
 export function scaled(value: number | string | undefined, total: number): number | undefined {
   if (typeof value !== 'string') return value;
   return Math.ceil((Number(value.slice(0, -1)) * total) / 100);

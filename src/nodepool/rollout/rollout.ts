@@ -1,4 +1,4 @@
-/** How a changed spec reaches the nodes of a pool: the condition Progressing, and the pause that keeps every write from them. */
+/** How a changed spec reaches the nodes of a pool: the condition Progressing, and pauses. */
 import { NodepoolError } from '../errors.ts';
 import { memberLabels } from '../membership/selector.ts';
 import { taintId } from '../spec/taints.ts';
@@ -13,23 +13,23 @@ import {
 } from '../types.ts';
 import type { RolloutStep, RolloutStop } from './rollout-step.ts';
 
-/** What the condition Progressing says. */
+/** The content of the condition Progressing. */
 export interface RolloutProgress {
   reason: 'Paused' | 'RolloutInProgress' | 'RolloutStopped' | 'RolloutComplete';
   message: string;
-  /** RFC 3339, by the cluster's own times: see RolloutStep.stoppedAt. Absent: now. */
+  /** RFC 3339, by the clocks of the nodes: see RolloutStep.stoppedAt. Absent: now. */
   since?: string;
 }
 
-/** Nodes in a message. */
+/** Maximum number of nodes named in a message. */
 const MAX_NAMED = 3;
 
-/** A pool that is being deleted releases its nodes all the same: deletion is the stronger wish. */
+/** Deletion has priority over a pause: the pool still releases its nodes. */
 export function isPaused({ metadata, spec }: NodePool): boolean {
   return spec.paused === true && metadata.deletionTimestamp === undefined;
 }
 
-/** For a command that was asked to change a node. @param what is not done, as `node a was not written` */
+/** For a command that should change a node. @param what was not done, such as `node a was not written` */
 export function pausedError(what: string, pool: string): NodepoolError {
   return new NodepoolError(
     'input',
@@ -38,12 +38,12 @@ export function pausedError(what: string, pool: string): NodepoolError {
   );
 }
 
-/** The condition of the last reconcile. */
+/** The condition at the last reconcile. */
 export function progressOf({ status }: { status?: NodePoolStatus | undefined }): Condition | undefined {
   return status?.conditions?.find(({ type }) => type === 'Progressing');
 }
 
-/** @param differing how many of its nodes are not as it says */
+/** @param differing number of nodes that differ from the spec */
 export function pausedProgress(pool: string, differing: number, nodes: number): RolloutProgress {
   const waiting = `${differing} of ${plural(nodes, 'node')} ${differing === 1 ? 'waits' : 'wait'} for`;
   const what = differing === 0 ? 'the pool is paused' : `the pool is paused and ${waiting} its changes`;
@@ -96,12 +96,12 @@ function leavingText(names: readonly string[]): string {
   return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed and cannot be the canary`;
 }
 
-/** Of a condition Applied that is False for want of a step alone. */
+/** Reasons of a False condition Applied if only a rollout step is missing. */
 export function isRolloutReason(reason: string): boolean {
   return ['Paused', 'RolloutInProgress', 'RolloutStopped'].includes(reason);
 }
 
-/** What a rollout does now, and the steps that follow. */
+/** The current step of a rollout, and the steps that follow. */
 export function stepsText(step: RolloutStep): string {
   const { pending, settling, next, notReady, leaving, canary, limit, isCanary } = step;
   const left = pending - next.length;
@@ -120,14 +120,14 @@ export function stepsText(step: RolloutStep): string {
   return `${now}; then ${plural(left, 'node')} in ${plural(Math.ceil(left / most), 'step')} of at most ${most}`;
 }
 
-// The stops of rollouts that the status of a pool remembers: by spec, whatever becomes of the nodes, a pause or other settings.
+// The stops in the status of a pool: by spec, independent of nodes, pauses and other settings.
 
-/** Specs; the oldest one is forgotten. */
+/** Maximum number of specs; the oldest is dropped. */
 const MAX_STOPPED = 10;
-/** Names of one stop. */
+/** Maximum number of node names of one stop. */
 const MAX_NODES = 10;
 
-/** Of the current spec; `rollout resume` may have ended it since the status was written. */
+/** The stop of the current spec; `rollout resume` may have ended it after the status was written. */
 export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
   if (pool.status?.stoppedRollouts === undefined) return undefined;
   const hash = rolloutHash(pool);
@@ -136,13 +136,13 @@ export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
   return found === undefined || Number.isNaN(at) ? undefined : { at, nodes: found.nodes ?? [] };
 }
 
-/** @param step undefined: nothing is known of the current spec */
+/** @param step undefined if nothing is known about the current spec */
 export function stoppedRollouts(pool: NodePool, step: Pick<RolloutStep, 'stop'> | undefined): StoppedRollout[] {
   const before = pool.status?.stoppedRollouts ?? [];
   if (step === undefined) return before;
   const [hash, { stop }] = [rolloutHash(pool), step];
   const resumed = parseTime(pool.metadata.annotations?.[RESUMED_ANNOTATION]);
-  // Whoever resumes the current spec does not mean the others.
+  // Resuming the current spec does not resume the others.
   const others = before.map(each =>
     each.rollout !== hash && Date.parse(each.time) <= resumed ? { ...each, time: after(resumed) } : each,
   );
@@ -158,11 +158,11 @@ function after(time: number): string {
   return timestamp(new Date(time + 1_000));
 }
 
-// Tells the rollout of one spec from that of another: records have the hash beside the time of the change.
+// Identifies the rollout of a spec: records store this hash with the time of the change.
 
 const hashes = new WeakMap<NodePool, string>();
 
-/** Of what the spec changes on members. An edit of anything else, as settleSeconds, begins no new rollout. */
+/** Covers only what the spec changes on members: an edit of settleSeconds, for example, begins no new rollout. */
 export function rolloutHash(pool: NodePool): string {
   const known = hashes.get(pool);
   if (known !== undefined) return known;
@@ -171,7 +171,7 @@ export function rolloutHash(pool: NodePool): string {
     pairs(memberLabels(pool)),
     pairs(annotations),
     taints.map(taint => [taintId(taint), taint.value ?? '']).sort(byId),
-    // Startup taints are given to nodes that join; their place stays, as the records have the hash.
+    // Only joining nodes get startup taints. The empty element keeps the hashes in existing records valid.
     [],
     unmanaged,
   ];
@@ -188,7 +188,7 @@ function byId([a = '']: readonly string[], [b = '']: readonly string[]): number 
   return a < b ? -1 : 1;
 }
 
-/** 40 bits as hexadecimal digits: 32 by FNV-1a, 8 by another. Records have it, so it must stay as it is. */
+/** 40 bits in hexadecimal: 32 of FNV-1a, 8 of another hash. Records contain it, so it must not change. */
 function hashOf(text: string): string {
   let [a, b] = [0x811c9dc5, 0x050c5d1f];
   for (let at = 0; at < text.length; at++) {

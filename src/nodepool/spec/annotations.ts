@@ -1,19 +1,19 @@
-/** Of the annotations of a node only those of pools are kept in memory: docs/decisions/0039 says how. */
+/** Only annotations of pools are kept in memory for a node: see docs/decisions/0039. */
 import { deepEqual, isObject, ownValue, parsedJson } from '../json.ts';
 import type { Node, NodePool } from '../types.ts';
 import { keyProblem } from './syntax.ts';
 
-// What the next `kubectl apply` of a pool's file would take back: client-side apply keeps the file in an annotation.
+// What the next `kubectl apply` of a pool's file would undo: client-side apply stores the file in an annotation.
 
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Fields that differ from the last applied file, as `spec.taints`; a field that it lacks, client-side apply keeps. */
+/** Fields that differ from the last applied file, such as `spec.taints`. Fields missing in the file are not undone. */
 export function takenBackByApply({ metadata, spec }: NodePool): string[] {
   const file = lastApplied(metadata);
   return isObject(file?.spec) ? differing('spec', file.spec, { ...spec }) : [];
 }
 
-/** The file as client-side apply has kept it; undefined where there was no such apply. */
+/** The file that client-side apply stored; undefined if it was not used. */
 export function lastApplied({ annotations }: NodePool['metadata']): Record<string, unknown> | undefined {
   const file = parsedJson(annotations?.[LAST_APPLIED] ?? 'null');
   return isObject(file) ? file : undefined;
@@ -28,10 +28,10 @@ function differing(path: string, file: Record<string, unknown>, live: Record<str
 }
 
 export const MAX_ANNOTATIONS = 64;
-/** Of all keys and values of a pool, in bytes of UTF-8, as the server counts those of an object. */
+/** Maximum of all keys and values of a pool, in UTF-8 bytes, as the server counts those of an object. */
 export const MAX_ANNOTATION_BYTES = 64 * 1024;
 
-/** Kubelet, cloud controllers, the attach-detach controller and kubeadm write these, and this program its own. */
+/** Written by the kubelet, cloud controllers, the attach-detach controller, kubeadm, and this program. */
 const REFUSED_PREFIXES = [
   'nodes.lailin.xyz/',
   'node.alpha.kubernetes.io/',
@@ -39,7 +39,7 @@ const REFUSED_PREFIXES = [
   'csi.volume.kubernetes.io/',
   'kubeadm.alpha.kubernetes.io/',
 ];
-/** So do the kubelet and `kubectl apply`. */
+/** Written by the kubelet and `kubectl apply`. */
 const REFUSED = ['alpha.kubernetes.io/provided-node-ip', LAST_APPLIED];
 
 /** Whether no pool may set the annotation. */
@@ -52,7 +52,7 @@ export function isPoolAnnotation(key: string): boolean {
   return keyProblem(key) === undefined && !isRefusedAnnotation(key);
 }
 
-/** The server limits the length of each value, too: then it does not check the sum. */
+/** The server also limits the length of each value; if one is too long, it does not check the sum. */
 export function isTooLong(value: string): boolean {
   return value.length > MAX_ANNOTATION_BYTES && [...value].length > MAX_ANNOTATION_BYTES;
 }
@@ -62,7 +62,7 @@ export function annotationBytes(annotations: Readonly<Record<string, string>>): 
   return Object.entries(annotations).reduce((sum, pair) => sum + encoder.encode(pair.join('')).length, 0);
 }
 
-/** Whether it is known of each of these annotations if the node has it. @param recorded those in the node's record */
+/** Whether it is known for each annotation if the node has it. @param recorded those in the node's record */
 export function areAnnotationsKnown(
   { keptAnnotations }: Pick<Node, 'keptAnnotations'>,
   recorded: ReadonlyMap<string, unknown> | undefined,

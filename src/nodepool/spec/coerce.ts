@@ -1,6 +1,6 @@
 /**
- * Makes a pool of the API safe to use. A cluster whose CRD is, or was, of another version can return fields of any
- * type. Fields of the wrong type are left out and recorded in `unreadable`, so all later code can rely on the types. A
+ * Makes a pool from the API safe to use. A cluster whose CRD is, or was, of another version can return fields of any
+ * type. Fields of the wrong type are left out and listed in `unreadable`, so all later code can rely on the types. A
  * pool with unreadable fields is invalid (validation.ts).
  */
 import { NodepoolError } from '../errors.ts';
@@ -17,18 +17,18 @@ import { type FieldError, fieldErrors } from './field-error.ts';
 import { describeValue, matchesSchema, readBySchema } from './read-by-schema.ts';
 import { CONDITION_SCHEMA, droppedFields, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
 
-/** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
+/** The CRD's default: never reconciled, or only by the earlier operator. Here it counts as no generation. */
 export const NEVER_OBSERVED = -1;
 
-/** Specs as they were read, by what coercePool() made of them, where that differs. */
+/** The original specs of coerced pools, if they differ. */
 const rawSpecs = new WeakMap<object, object>();
 
-/** The spec with the fields that this version does not know, as the server has it. */
+/** The spec as on the server, including fields that this version does not know. */
 export function rawSpecOf({ spec }: Pick<NodePool, 'spec'>): object {
   return rawSpecs.get(spec) ?? spec;
 }
 
-/** @param raw the pool with metadata as the API server validates it for every object */
+/** @param raw the pool; the API server has validated its metadata */
 export function coercePool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
   const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
@@ -51,7 +51,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
   } as P;
 }
 
-/** Errors are not reported: the status is computed again anyway. */
+/** Errors are not reported, because the status is computed again anyway. */
 function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   const status = read(raw, STATUS_SCHEMA);
   if (!isObject(status)) return undefined;
@@ -68,10 +68,10 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   };
 }
 
-/** What coerceConditions() returned: a pool is coerced as it is read, counted and printed. */
+/** Results of coerceConditions(): a pool is coerced when it is read, counted and printed. */
 const coerced = new WeakSet<unknown[]>();
 
-/** Keeps what the server would accept: the first condition of each type with a valid status; drops an invalid time. */
+/** Keeps what the server would accept: the first condition of each type with a valid status. Drops invalid times. */
 export function coerceConditions(raw: unknown[]): Condition[] {
   if (coerced.has(raw)) return raw as Condition[];
   const kept = new Map<string, Condition>();
@@ -88,7 +88,7 @@ export function coerceConditions(raw: unknown[]): Condition[] {
   return conditions;
 }
 
-/** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */
+/** Checks before copying: nearly all pools have the right types, and a check takes a third of the time. */
 function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
   return matchesSchema(value, schema) ? value : readBySchema(value, schema, path, { errors, unknownFields: 'dropped' });
 }
@@ -99,8 +99,8 @@ function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = 
  * Checks the kind, field names and field types of a NodePool, not its rules (see validation.ts). Removes nulls, as the
  * server does; a missing spec becomes an empty one.
  *
- * @param source where the value came from, for errors: a file name, `stdin`
- * @param placeOf the source of one field, where it is known more precisely
+ * @param source of the value, for errors: a file name, `stdin`
+ * @param placeOf the source of one field, if known more precisely
  * @throws NodepoolError `input`, naming each wrong field
  */
 export function decodePool(value: unknown, source: string, placeOf?: (field: string) => string): NodePool {
@@ -118,7 +118,7 @@ export function decodePool(value: unknown, source: string, placeOf?: (field: str
   return { spec: {}, ...(decoded as Omit<NodePool, 'spec'>) };
 }
 
-/** The pool without status and metadata of the server, as kubectl create needs it: a resourceVersion is rejected. */
+/** The pool without status and server-set metadata, for kubectl create, which rejects a resourceVersion. */
 export function withoutServerFields(pool: NodePool): NodePool {
   const { name, labels, annotations, finalizers, ownerReferences } = pool.metadata;
   const metadata: ObjectMeta = {

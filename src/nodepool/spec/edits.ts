@@ -5,22 +5,22 @@ import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
 import type { NodePool, NodePoolSpec, RolloutStrategy, StartupTaint, Taint, TaintEffect } from '../types.ts';
 import { taintId } from './taints.ts';
 
-/** Without an effect: all taints of the key. */
+/** Without an effect: all taints with the key. */
 export interface TaintRemoval {
   key: string;
   effect?: TaintEffect;
 }
 
 export interface SpecEdits {
-  /** null removes the label; the same in the other maps. */
+  /** null removes the label; likewise in the other maps. */
   labels: Record<string, string | null>;
-  /** As labels; what is set or removed replaces the expressions of that label, too. */
+  /** As labels. Setting or removing a label also replaces the expressions on it. */
   nodeSelector: Record<string, string | null>;
-  /** They replace what the selector has of their labels. */
+  /** Replace the selector's labels and expressions with the same keys. */
   matchExpressions: Requirement[];
   annotations: Record<string, string | null>;
   setTaints: Taint[];
-  /** Without an effect, all taints of the key are removed. */
+  /** Without an effect, all taints with the key are removed. */
   removeTaints: TaintRemoval[];
   /** As taints. */
   setStartupTaints: StartupTaint[];
@@ -29,13 +29,13 @@ export interface SpecEdits {
   handler: string | undefined;
   unmanaged: 'Keep' | 'Remove' | undefined;
   noExecute: 'Immediate' | 'Drain' | undefined;
-  /** Fields to set; the others stay. */
+  /** Fields to set; other fields stay unchanged. */
   rollout: RolloutStrategy | undefined;
-  /** As `rollout resume`, false removes the field. */
+  /** false removes the field, as `rollout resume` does. */
   paused: boolean | undefined;
 }
 
-/** Where edits add only expressions to the default selector, it names the role label: else they would replace it. */
+/** Edits that only add expressions keep the default selector: the spec then names the role label explicitly. */
 export function specToEdit({ metadata, spec }: NodePool, { nodeSelector, matchExpressions }: SpecEdits): NodePoolSpec {
   const setsLabel = Object.values(nodeSelector).some(value => value !== null);
   if (!hasDefaultSelector(spec) || matchExpressions.length === 0 || setsLabel) return spec;
@@ -117,7 +117,7 @@ function editTaints<T extends Taint>(
   return after;
 }
 
-/** Removes the field when it is empty: the API rejects an empty selector. */
+/** Removes an empty field: the API rejects an empty selector. */
 function assign<K extends 'labels' | 'nodeSelector' | 'matchExpressions' | 'taints' | 'annotations' | 'startupTaints'>(
   spec: NodePoolSpec,
   field: K,
@@ -127,17 +127,17 @@ function assign<K extends 'labels' | 'nodeSelector' | 'matchExpressions' | 'tain
   else delete spec[field];
 }
 
-// What differs between two specs of a pool, field by field, for people.
+// The differences between two specs of a pool, field by field, for display.
 
 export interface SpecChange {
   /** As `spec.labels[tier]`, `spec.taints[gold:NoSchedule]`, `spec.handler`. */
   path: string;
-  /** Undefined where there was none. */
+  /** Undefined if the field was absent. */
   from: unknown;
   to: unknown;
 }
 
-/** Fields that this version does not know, too. Sorted by path. */
+/** Includes fields that this version does not know. Sorted by path. */
 export function specChanges(before: object, after: object): SpecChange[] {
   const [from, to] = [parts(before), parts(after)];
   return [...new Set([...from.keys(), ...to.keys()])]
@@ -157,7 +157,7 @@ function partsOf(path: string, value: unknown): [string, unknown][] {
   return [[path, value]];
 }
 
-/** Of a taint. */
+/** The key of a taint. */
 function keyOf(item: unknown): string | undefined {
   return isObject(item) && typeof item.effect === 'string' ? `${item.key}:${item.effect}` : undefined;
 }

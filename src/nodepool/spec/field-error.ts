@@ -1,12 +1,12 @@
-/** Errors of single fields of a pool, and how a list of them becomes one NodepoolError. */
+/** Errors of single fields of a pool, and their combination into one NodepoolError. */
 import { NodepoolError } from '../errors.ts';
 
-/** The next step when the rule itself names none. */
+/** The next step if the rule itself has none. */
 function explain(fields: readonly string[]): string {
   if (fields.length === 1 && /^metadata(\.name)?$/.test(fields[0] ?? '')) return 'set metadata.name';
   const parts = new Set(fields.map(field => /^(metadata|spec|status)\b/.exec(field)?.[1]));
   const [part] = parts;
-  // The short name: other API groups have a resource nodepools, too.
+  // The short name, because other API groups have a resource nodepools as well.
   const what = parts.size === 1 && part !== undefined ? `npool.${part}` : 'npool';
   return `see the valid values with \`kubectl explain ${what}\``;
 }
@@ -14,7 +14,7 @@ function explain(fields: readonly string[]): string {
 export interface FieldError {
   /** Path as the API server writes it: `spec.taints[1].key`. */
   field: string;
-  /** Does not repeat the name of the field. */
+  /** Without the name of the field. */
   message: string;
   /** The next step, as one imperative sentence without a trailing full stop. */
   next?: string;

@@ -1,4 +1,4 @@
-/** Reads a value by a schema (schema.ts): keeps what has the right type, and reports the rest. */
+/** Reads a value by a schema (schema.ts): keeps values of the right type, and reports the others. */
 import { isObject, ownValue } from '../json.ts';
 import { suggest } from '../text.ts';
 import type { FieldError } from './field-error.ts';
@@ -11,8 +11,8 @@ export interface SchemaReading {
 }
 
 /**
- * The value without nulls, which the server removes too, and without wrong parts: a field of another type, an object
- * that lacks a required field.
+ * The value without nulls, which the server removes as well, and without wrong parts: a field of another type, an
+ * object that lacks a required field.
  *
  * @param path of the value, for errors
  */
@@ -44,7 +44,7 @@ export function readBySchema(value: unknown, schema: Schema, path: string, readi
   }
 }
 
-/** Whether readBySchema() would return it unchanged. In plain loops: a list is checked before anything is compiled. */
+/** Whether readBySchema() would return it unchanged. Plain loops, because lists are checked before JIT compilation. */
 export function matchesSchema(value: unknown, schema: Schema): boolean {
   switch (schema.type) {
     case 'any':

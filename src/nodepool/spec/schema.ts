@@ -28,7 +28,7 @@ const metadata: Schema = {
   required: ['name'],
   fields: {
     name: string,
-    // Set by kustomize; the server removes it, and withoutServerFields().
+    // Set by kustomize; removed by the server and withoutServerFields().
     namespace: string,
     labels,
     annotations,
@@ -142,7 +142,7 @@ export const POOL_SCHEMA: Schema = {
   fields: { apiVersion: string, kind: string, metadata, spec: SPEC_SCHEMA, status: STATUS_SCHEMA },
 };
 
-/** A condition of any writer: the fields that the CRD requires. */
+/** A condition of any writer, with the fields that the CRD requires. */
 export const CONDITION_SCHEMA: Schema = {
   type: 'object',
   required: ['type', 'status'],
@@ -160,10 +160,10 @@ export const CONDITION_SCHEMA: Schema = {
 // prunes these fields on read, and any write of the pool then deletes them permanently. managedFields still lists them,
 // because no schema prunes it.
 
-/** Of a field's key in managedFields. */
+/** Prefix of a field's key in managedFields. */
 const OWNED = 'f:';
 
-/** Names of the spec fields that are missing. The pool must be as the API server returned it, with managedFields. */
+/** Names of the missing spec fields. The pool must be unchanged from the API server, with managedFields. */
 export function droppedFields({ metadata, spec }: NodePool): string[] {
   const { managedFields } = metadata as { managedFields?: unknown };
   const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
@@ -181,13 +181,13 @@ export function droppedFields({ metadata, spec }: NodePool): string[] {
   return missing.size === 0 ? [] : SPEC_FIELDS.filter(field => missing.has(field));
 }
 
-/** `again` came later than the other fields of a startup taint: an earlier CRD drops it alone. */
+/** `again` is newer than the other fields of a startup taint: an earlier CRD drops only this field. */
 function lacksAgain(owned: unknown, taints: unknown): boolean {
   const isOwned = isObject(owned) && Object.values(owned).some(item => isObject(item) && 'f:again' in item);
   return isOwned && Array.isArray(taints) && !taints.some(taint => isObject(taint) && 'again' in taint);
 }
 
-/** The pool must not be written. */
+/** The pool must not be written, because the CRD drops fields. */
 export class DroppedFieldsError extends NodepoolError {
   /** Field paths, such as `spec.nodeSelector`. */
   readonly fields: readonly string[];
@@ -214,14 +214,14 @@ export function droppedWarning({
   return { message, next };
 }
 
-/** Throws DroppedFieldsError when the server drops fields of the pool. A pool that is being deleted needs no spec. */
+/** Throws DroppedFieldsError if the server drops fields of the pool. A pool that is being deleted needs no spec. */
 export function assertWhole({ metadata, dropped }: NodePool): void {
   if (dropped !== undefined && metadata.deletionTimestamp === undefined) {
     throw new DroppedFieldsError(metadata.name, dropped);
   }
 }
 
-/** Whether this version's CRD has the field. @param path as the server names an unknown one: `spec.taints[0].key` */
+/** Whether this version's CRD has the field. @param path as the server names an unknown field: `spec.taints[0].key` */
 export function isPoolField(path: string): boolean {
   let schema: Schema | undefined = POOL_SCHEMA;
   for (const name of path.replace(/\[\d+\]/g, '').split('.')) {

@@ -10,11 +10,11 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0
 const LABEL_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const WORD = "letters, digits, '-', '_' and '.', with a letter or digit first and last";
 
-/** Keys that are valid: pools and thousands of nodes have the same few. */
+/** Cache of valid keys: pools and thousands of nodes share a few. */
 const valid = new Set<string>();
 const MAX_REMEMBERED = 1000;
 
-/** The problem with the key of a label or taint (`[prefix/]name`); undefined when it is valid. */
+/** The problem with the key of a label or taint (`[prefix/]name`); undefined if it is valid. */
 export function keyProblem(key: string): string | undefined {
   if (valid.has(key)) return undefined;
   const problem = problemOf(key);
@@ -44,7 +44,7 @@ function problemOf(key: string): string | undefined {
   return undefined;
 }
 
-/** The problem with the value of a label or taint; undefined when it is valid. "" is valid. */
+/** The problem with the value of a label or taint; undefined if it is valid. "" is valid. */
 export function valueProblem(value: string): string | undefined {
   if (value.length > 63) return `value ${JSON.stringify(value)} is longer than 63 characters`;
   if (value !== '' && !LABEL_NAME.test(value))
@@ -61,26 +61,26 @@ export function isTaintEffect(effect: string): effect is TaintEffect {
   return (TAINT_EFFECTS as readonly string[]).includes(effect);
 }
 
-/** The problem with a DNS-1123 label, such as a runtime handler; undefined when it is valid. */
+/** The problem with a DNS-1123 label, such as a runtime handler; undefined if it is valid. */
 export function dnsLabelProblem(label: string): string | undefined {
   if (label.length > 63) return `${JSON.stringify(label)} is longer than 63 characters`;
   if (DNS_LABEL.test(label)) return undefined;
   return `${JSON.stringify(label)} must consist of lower case letters, digits and '-', with a letter or digit first and last`;
 }
 
-/** Whether it is a valid name for most kinds, for example a node (DNS-1123 subdomain). */
+/** Whether it is a valid name for most kinds, such as nodes (DNS-1123 subdomain). */
 export function isSubdomain(name: string): boolean {
   return name.length <= 253 && DNS_SUBDOMAIN.test(name);
 }
 
-/** The problem with a pool's name. It is used in `node-role.kubernetes.io/<name>`: at most 63 characters. */
+/** The problem with a pool's name: at most 63 characters, as `node-role.kubernetes.io/<name>` contains it. */
 export function poolNameProblem(name: string): string | undefined {
   if (name.length > 63) return `${JSON.stringify(name)} is longer than 63 characters`;
   if (DNS_SUBDOMAIN.test(name)) return undefined;
   return `${JSON.stringify(name)} must consist of lower case letters, digits, '-' and '.', with a letter or digit first and last`;
 }
 
-/** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes it and `parseTaint` reads it. */
+/** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes it and `parseTaint` parses it. */
 export function formatTaint({ key, value, effect }: Taint): string {
   return value === undefined || value === '' ? `${key}:${effect}` : `${key}=${value}:${effect}`;
 }

@@ -5,12 +5,12 @@ import type { NodePool, StartupTaint, Taint, TaintEffect, Toleration } from '../
 import type { FieldError } from './field-error.ts';
 import { effectProblem, keyProblem, valueProblem } from './syntax.ts';
 
-/** Of taints, and of startup taints. */
+/** Maximum number of taints, and of startup taints. */
 export const MAX_TAINTS = 100;
 
-/** The node lifecycle controller, cloud controllers and others set and remove these. */
+/** Set and removed by the node lifecycle controller, cloud controllers and others. */
 const CLUSTER_TAINT_PREFIXES = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
-/** The only one of them that people set by hand. */
+/** The only one of these taints that people set by hand. */
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 export function taintErrors({ spec: { taints = [] } }: NodePool): FieldError[] {
@@ -39,7 +39,7 @@ export function startupTaintErrors({ spec: { taints = [], startupTaints = [] } }
   ];
 }
 
-/** The problem with the type of a condition, by the rules for those of readiness gates; undefined when it is valid. */
+/** The problem with the type of a condition, by the rules for readiness gates; undefined if it is valid. */
 export function conditionProblem(type: string): string | undefined {
   return keyProblem(type)?.replace(/\bkey\b/, 'condition type');
 }
@@ -101,24 +101,23 @@ export function taintsById<T extends Taint>(taints: readonly T[] = []): Map<stri
   return new Map(taints.map(taint => [taintId(taint), taint]));
 }
 
-/** Whether key, effect and value are equal. As for the API server, a missing value equals "". */
+/** Whether key, effect and value are equal. As on the API server, a missing value equals "". */
 export function isSameTaint(a: Taint, b: Taint): boolean {
   return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
 }
 
-/** The taint with this identity and value; "" is left out, as the API server prints it. */
+/** The taint with this identity and value; "" is left out, as the API server does. */
 export function taintFrom(id: string, value: string): Taint {
   const colon = id.lastIndexOf(':');
   const effect = id.slice(colon + 1) as TaintEffect;
   return { key: id.slice(0, colon), ...(value === '' ? {} : { value }), effect };
 }
 
-// How a NoExecute taint affects the pods that already run on a node, as Kubernetes' taint eviction controller decides
-// (k8s.io/kubernetes pkg/controller/tainteviction, with Toleration.ToleratesTaint of k8s.io/api). Only tolerations
-// count: DaemonSet pods, mirror pods and terminated pods are not exempt. Most DaemonSet and mirror pods have suitable
-// tolerations.
+// How a NoExecute taint affects running pods, as in Kubernetes' taint eviction controller (k8s.io/kubernetes
+// pkg/controller/tainteviction, with Toleration.ToleratesTaint of k8s.io/api). Only tolerations count: DaemonSet pods,
+// mirror pods and terminated pods are not exempt, but most DaemonSet and mirror pods have suitable tolerations.
 
-/** As IsDecimalInteger: no plus sign, no leading zeros. */
+/** As Go's IsDecimalInteger: no plus sign, no leading zeros. */
 const DECIMAL = /^(0|-?[1-9]\d*)$/;
 
 /** Lt and Gt compare integers (TaintTolerationComparisonOperators, alpha in 1.35 and 1.36). */
@@ -140,7 +139,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/** Seconds until such a pod is evicted: 0 immediately, Infinity never. The first matching toleration counts. */
+/** Seconds until the pod is evicted: 0 is immediately, Infinity never. The first matching toleration counts. */
 export function evictedAfter(tolerations: readonly Toleration[], taints: readonly Taint[]): number {
   let shortest = Infinity;
   for (const taint of taints) {

@@ -1,8 +1,8 @@
-/** Limits on a YAML or JSON text of unknown origin, also after its aliases are expanded. */
+/** Limits for a YAML or JSON text of unknown origin, before and after its aliases are expanded. */
 
-/** In characters; enough for 15,000 pools. Three million brackets take a parser half a gigabyte. */
+/** In characters; enough for 15,000 pools. Three million brackets cost a parser half a gigabyte. */
 export const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
-/** Parsers allow 100 levels; an alias to an alias adds to them. */
+/** Parsers allow 100 levels; an alias to an alias adds more. */
 const MAX_DEPTH = 200;
 
 /** The text is valid but exceeds the limits. */
@@ -16,7 +16,7 @@ export function checkLength(text: string): void {
   throw new TooLargeError(`${text.length} characters; the limit is ${MAX_TEXT_LENGTH}`);
 }
 
-/** Checks the size with every alias expanded: ten lines can represent billions of values. @throws TooLargeError */
+/** Checks the size with all aliases expanded: ten lines can represent billions of values. @throws TooLargeError */
 export function checkExpanded(values: readonly unknown[]): void {
   const known = new Map<object, TextSize>();
   let length = 0;

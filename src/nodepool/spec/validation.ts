@@ -1,8 +1,8 @@
 /**
  * The rules for pools that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server. They are
  * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
- * are older than the rules. test/e2e/crd-validation.test.ts compares the two. By the same rules isSelectorKnown() says
- * whether it is known which nodes belong to a pool.
+ * are older than the rules. test/e2e/crd-validation.test.ts compares the two. isSelectorKnown() uses the same rules to
+ * decide whether the members of a pool are known.
  */
 import { parseInt64 } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';
@@ -26,7 +26,7 @@ const MAX_SELECTOR_LABELS = 20;
 const MAX_EXPRESSIONS = 20;
 const MAX_VALUES = 100;
 
-/** The kubelet or a cloud's node controller sets these and would set them again. */
+/** The kubelet or a cloud's node controller sets these, and would set them again. */
 const CLUSTER_LABELS = [
   'kubernetes.io/hostname',
   'kubernetes.io/os',
@@ -41,7 +41,7 @@ const RESERVED_NAMES = ['control-plane', 'master'];
 
 /** All errors of the pool's name and spec, in the order of the fields. */
 export function validatePool(pool: NodePool): FieldError[] {
-  // The rules cannot judge a spec of which parts were left out.
+  // The rules cannot be applied to an incomplete spec.
   if (pool.unreadable !== undefined) return pool.unreadable;
   return [
     ...nameErrors(pool),
@@ -138,7 +138,7 @@ function expressionErrors({ spec: { matchExpressions } }: NodePool): FieldError[
   return errors;
 }
 
-/** As node affinity has them, with values that a label can have. */
+/** The rules of node affinity, with values that a label can have. */
 function oneExpressionErrors(field: string, { key, operator, values = [] }: Requirement): FieldError[] {
   const errors: FieldError[] = [];
   push(errors, `${field}.key`, keyProblem(key));
@@ -166,7 +166,7 @@ function valuesProblem(operator: string, values: readonly string[]): string | un
   }
 }
 
-/** An int64 that a label can have: without a sign. */
+/** An int64 that is a valid label value: without a sign. */
 function isInteger(value: string): boolean {
   return /^\d+$/.test(value) && parseInt64(value) !== undefined;
 }
@@ -177,7 +177,7 @@ function reserved(field: string): FieldError {
 
 function otherErrors({ spec: { handler = '', unmanaged, noExecute } }: NodePool): FieldError[] {
   const errors: FieldError[] = [];
-  // The Go type of the API writes an unset handler as "".
+  // The Go type of the API represents an unset handler as "".
   if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
   if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
     push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);
@@ -222,7 +222,7 @@ function push(errors: FieldError[], field: string, message: string | undefined):
   if (message !== undefined) errors.push({ field, message });
 }
 
-// The rules for spec.rollout, which the CRD has as well.
+// The rules for spec.rollout, as in the CRD.
 
 export const MAX_SETTLE_SECONDS = 86_400;
 const MAX_COUNT = 1_000_000;
@@ -251,9 +251,9 @@ export function countProblem(value: number | string | undefined, least: 0 | 1): 
   return `${JSON.stringify(value)} must be a number from ${least} to ${MAX_COUNT} or a percentage from ${least}% to 100%`;
 }
 
-// Whether it is known which nodes belong to a pool.
+// Whether the members of a pool are known.
 
-/** False when a part is unreadable or invalid: a mistake must not release nodes. @param errors of validatePool() */
+/** False if a part is unreadable or invalid: a mistake must not release nodes. @param errors of validatePool() */
 export function isSelectorKnown(pool: NodePool, errors: readonly FieldError[] = validatePool(pool)): boolean {
   return !errors.some(({ field }) => field === 'spec' || /^spec\.(nodeSelector|matchExpressions)/.test(field));
 }

@@ -1,10 +1,10 @@
-/** STATUS of a pool as one word: by its nodes as they are now, where they were read, or else by its last status. */
+/** STATUS of a pool as one word: by its current nodes if they were read, otherwise by its last status. */
 import { ownValue } from '../json.ts';
 import { isPaused, progressOf } from '../rollout/rollout.ts';
 import type { NodePool } from '../types.ts';
 import { contestIn, isStale, STATUS_WORDS, stuckStartupIn } from './status.ts';
 
-/** Of several pools, in the order in which they need a person: views sort by it. */
+/** Sorted by urgency for a person: views sort pools in this order. */
 export const STATE_WORDS = [
   'Failing',
   'Invalid',
@@ -24,22 +24,22 @@ export const STATE_WORDS = [
 
 export type StateWord = (typeof STATE_WORDS)[number];
 
-/** A pool by its nodes as they are now. */
+/** A pool with its current nodes. */
 export interface LiveState {
   nodes: number;
   ready: number;
-  /** Members that differ, and nodes that left and still have something: a reconcile changes them. */
+  /** Members that differ, and former members with leftovers: a reconcile changes them. */
   due: number;
   /** Of those, members on which somebody changed what the pool had set. */
   drifted: number;
   isInvalid: boolean;
-  /** It matches nodes that another pool owns. */
+  /** The pool matches nodes that another pool owns. */
   losesNodes: boolean;
-  /** Of a pool with spec.rollout. */
+  /** For a pool with spec.rollout. */
   rollout?: 'Progressing' | 'Stopped' | undefined;
 }
 
-/** Of all that holds for one pool, the first here: what hides or stops the rest comes first. */
+/** The first applicable word in this order: a state that hides or stops the others comes first. */
 export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): StateWord {
   const { metadata, status } = pool;
   const code = isStale(pool) ? undefined : status?.status;
@@ -61,7 +61,7 @@ export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): St
   return live.nodes === 0 ? 'Empty' : 'Ready';
 }
 
-/** `Ready`, or `Deleting,Failing` of a deletion that is stuck. */
+/** `Ready`, or `Deleting,Failing` if a deletion is stuck. */
 export function stateText(pool: NodePool, live?: LiveState): string {
   const word = stateWord(pool, live);
   const trouble = word === 'Deleting' && pool.status?.status !== 200 ? codeWord(pool.status?.status) : undefined;
@@ -72,7 +72,7 @@ function codeWord(code: number | undefined): string | undefined {
   return code === undefined ? undefined : ownValue<string>(STATUS_WORDS, String(code));
 }
 
-/** By the status alone: it knows of no drift, and of a spec that changed since only that it did. */
+/** By the status only: drift is unknown, and of a spec that changed since, only that it changed. */
 function lastState(pool: NodePool): LiveState {
   const { status } = pool;
   const isOld = isStale(pool);
@@ -81,7 +81,7 @@ function lastState(pool: NodePool): LiveState {
   const rollouts = { RolloutInProgress: 'Progressing', RolloutStopped: 'Stopped' } as const;
   return {
     nodes: nodeCount,
-    // The earlier operator counted no Ready nodes.
+    // The earlier operator did not count Ready nodes.
     ready: code === 503 ? 0 : (status?.readyNodeCount ?? nodeCount),
     due: isOld ? Math.max(nodeCount, 1) : nodeCount - updatedNodeCount,
     drifted: 0,
@@ -97,7 +97,7 @@ function hasForeignClass({ status }: NodePool): boolean {
   );
 }
 
-/** Pods are evicted before nodes get a taint. */
+/** Whether pods are being evicted before nodes get a taint. */
 function isDraining(pool: NodePool): boolean {
   const isTrue = pool.status?.conditions?.some(({ type, status }) => type === 'Reconciling' && status === 'True');
   return !isStale(pool) && (isTrue ?? false);

@@ -1,4 +1,4 @@
-/** Computes the status of a pool from what was observed. Only transition times are carried over. */
+/** Computes the status of a pool from the observed state. Only transition times are carried over. */
 
 import { isInherited } from '../membership/membership.ts';
 import { DRAINING, withheldText } from '../plan/no-execute.ts';
@@ -27,7 +27,7 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'NotReady',
 };
 
-/** Nodes in a message. */
+/** Maximum number of nodes in a message. */
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
@@ -47,25 +47,25 @@ export const OUR_CONDITIONS = [
 export interface PoolObservation {
   members: Node[];
   specErrors: FieldError[];
-  /** One sentence for each: a node that another pool owns, or a RuntimeClass of another owner. */
+  /** One sentence for each node that another pool owns, and for a RuntimeClass of another owner. */
   conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
-  /** Names of members that do not carry the labels and taints of the pool. */
+  /** Names of members that differ from the labels and taints of the pool. */
   differing: readonly string[];
   /** One sentence for each failed write. */
   failures: string[];
-  /** Pods on the members; undefined when pods are not counted. */
+  /** Pods on the members; undefined if pods are not counted. */
   podCount: number | undefined;
-  /** Why nodes are not written for now, or that all are; only of a pool that is paused or has spec.rollout. */
+  /** Why nodes are not written yet, or that all are; only if the pool is paused or has spec.rollout. */
   rollout?: RolloutProgress | undefined;
-  /** Undefined: as before. */
+  /** Undefined: unchanged. */
   stoppedRollouts?: StoppedRollout[];
-  /** Pods are evicted before nodes get a taint: which, as a sentence. */
+  /** The pods that are evicted before nodes get a taint, as a sentence. */
   draining?: string | undefined;
-  /** NoExecute taints that were not set again by this reconcile: nodes by the text of the taint. */
+  /** NoExecute taints that this reconcile did not restore: nodes by the text of the taint. */
   withheld?: readonly (readonly [taint: string, nodes: readonly string[]])[];
-  /** Startup taints that stay on their nodes for too long, as sentences. */
+  /** Startup taints that have been on their nodes for too long, as sentences. */
   stuckStartup?: readonly string[];
-  /** What others keep setting back, slowly: see reconciler/limits/contested-keys.ts. */
+  /** What others repeatedly change back, slowly: see reconciler/limits/contested-keys.ts. */
   contested?: string | undefined;
   /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
   isReleased?: boolean;
@@ -97,14 +97,14 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
   const isWritten = specErrors.length === 0 && failures.length === 0;
   const applied = isWritten && differing.length === 0;
   const generation = pool.metadata.generation;
-  // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
+  // Not set on a pool of the earlier operator until everything is applied (see membership.ts).
   const observedGeneration = isInherited(pool) && (!applied || isPaused(pool)) ? undefined : generation;
 
   const condition = (type: Condition['type'], isTrue: boolean, reason: string, message: string): Condition => {
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
     const value = isTrue ? 'True' : 'False';
-    // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it
-    // stopped, by the times of its nodes, with which that of a recovery is compared.
+    // A rollout that stops right after a completed or paused one does not change the False status. The time is when it
+    // stopped, by the clocks of its nodes, because recovery is compared with it.
     const isNewStop =
       reason === 'RolloutStopped' && (before?.reason !== reason || before.observedGeneration !== generation);
     const stays = before?.status === value && !(type === 'Progressing' && isNewStop);
@@ -127,9 +127,9 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
-  // Without annotations as in earlier versions: another text would be a write.
+  // The text of earlier versions, if there are no annotations: another text would cause a write.
   const fields = pool.spec.annotations === undefined ? 'labels and taints' : 'labels, taints and annotations';
-  // A rollout that is done leaves nothing to wait for.
+  // A completed rollout leaves nothing to wait for.
   const waitingReason = rollout?.reason === 'RolloutComplete' ? undefined : rollout?.reason;
   const appliedText = (): [reason: string, message: string] => {
     if (isReleased) return releaseText(differing, failures, fields);
@@ -143,7 +143,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
     }
     return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
   };
-  // Of 422 and 500: kstatus reads it as Failed, and shows this message alone.
+  // For 422 and 500: kstatus shows Failed with only this message.
   const stoppedText: [string, string] | undefined =
     rollout?.reason === 'RolloutStopped' ? [rollout.reason, rollout.message] : undefined;
   const stalledText = !isWritten ? appliedText() : unreadable.length > 0 ? unreadableText : stoppedText;
@@ -154,7 +154,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
     const running = isUnfinished ? rollout : drain;
     return [
       ...(rollout === undefined ? [] : [condition('Progressing', isRunning, rollout.reason, rollout.message)]),
-      // Of both, kstatus reads this one first.
+      // kstatus reads Reconciling before Stalled.
       ...(running && stalledText === undefined
         ? [condition('Reconciling', true, running.reason, running.message)]
         : []),
@@ -168,7 +168,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
     if (texts.length === 0) return [];
     return [condition('ResourcesOmitted', true, 'ResourcesOmitted', `left out of allocatable: ${summarize(texts)}`)];
   };
-  /** Until the spec changes: nothing but the status remembers it. */
+  /** Kept until the spec changes, because only the status stores it. */
   const notRestored = (): Condition[] => {
     const before = pool.status?.conditions?.find(
       ({ type, observedGeneration }) => type === 'TaintsNotRestored' && observedGeneration === generation,
@@ -210,7 +210,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],
   });
-  // The status without the sums leaves this much room for them.
+  // The room for the sums: the limit minus the status without them.
   return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
 }
 
@@ -225,13 +225,13 @@ function releaseText(
   return ['WriteFailed', `cannot release the pool: ${summarize([unreleased.length === 0 ? '' : nodes, ...failures])}`];
 }
 
-/** Since when the pool is being deleted, and what blocks that, as far as the object says so. */
+/** Since when the pool is being deleted, and what blocks the deletion, if the object tells. */
 export function deletionText({ metadata, status }: NodePool): string | undefined {
   const { deletionTimestamp, finalizers = [], generation } = metadata;
   if (deletionTimestamp === undefined) return undefined;
   const since = `being deleted since ${deletionTimestamp}`;
   const trouble = troubleIn(status);
-  // The deletion has raised the generation: an earlier condition is about the pool as it was before.
+  // The deletion has raised the generation: earlier conditions describe the pool before it.
   if (trouble?.type === 'Applied' && trouble.observedGeneration === generation) return `${since}: ${trouble.message}`;
   if (finalizers.length === 0 || finalizers.includes(FINALIZER)) return since;
   const one = finalizers.length === 1;
@@ -239,8 +239,8 @@ export function deletionText({ metadata, status }: NodePool): string | undefined
 }
 
 /**
- * Whether the spec changed after the last reconcile: the status is of an older generation. A deletion changes the
- * generation, too, and is no edit; the earlier operator wrote no observedGeneration.
+ * Whether the spec changed after the last reconcile: the status has an older generation. A deletion also changes the
+ * generation, but is not an edit; the earlier operator wrote no observedGeneration.
  */
 export function isStale({ metadata, status }: NodePool): boolean {
   const { generation = 0, deletionTimestamp } = metadata;
@@ -251,7 +251,7 @@ export function isStale({ metadata, status }: NodePool): boolean {
   );
 }
 
-/** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
+/** The condition that best explains why a pool is not as desired; Ready only refers to the others. */
 export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
   const conditions = status?.conditions ?? [];
   return (
@@ -261,17 +261,17 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
   );
 }
 
-/** What others keep changing back on nodes of the pool. */
+/** What others repeatedly change back on nodes of the pool. */
 export function contestIn(status: NodePoolStatus | undefined): string | undefined {
   return messageIn(status, 'Contested');
 }
 
-/** Startup taints that stay on nodes of the pool for too long. */
+/** Startup taints that have been on nodes of the pool for too long. */
 export function stuckStartupIn(status: NodePoolStatus | undefined): string | undefined {
   return messageIn(status, 'StartupTaintsStuck');
 }
 
-/** NoExecute taints that the pool had displaced, and that were not set again. */
+/** NoExecute taints that the pool displaced and did not restore. */
 export function withheldIn(status: NodePoolStatus | undefined): string | undefined {
   return messageIn(status, 'TaintsNotRestored');
 }
@@ -280,12 +280,12 @@ function messageIn(status: NodePoolStatus | undefined, wanted: Condition['type']
   return status?.conditions?.find(({ type, status: value }) => type === wanted && value === 'True')?.message;
 }
 
-/** The condition that says why nodes are not as the pool says, where nothing fails. */
+/** The condition that explains why nodes differ from the pool although nothing fails. */
 export function unfinishedRollout(status: NodePoolStatus | undefined): Condition | undefined {
   return status?.conditions?.find(({ type, reason }) => type === 'Progressing' && reason !== 'RolloutComplete');
 }
 
-/** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */
+/** The first few sentences and the number of the others: people read conditions, and a value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
   const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
   return firstFew(said, most, '; ', '; ');
@@ -293,9 +293,9 @@ function summarize(sentences: string[], most = 5): string {
 
 // Bounds the size of a pool's status: etcd rejects objects of 1.5 MB, and every watch receives the status.
 
-/** The whole status as JSON. */
+/** Maximum of the complete status as JSON, in bytes. */
 const MAX_STATUS_BYTES = 64 * 1024;
-/** The message of one condition as JSON: four of them leave half of the status for resources. */
+/** Maximum of one condition's message as JSON, in bytes: four of them leave half of the status for resources. */
 const MAX_MESSAGE_BYTES = 8 * 1024;
 
 /**
@@ -312,7 +312,7 @@ function fitSums(sums: ResourceList, members: readonly Node[], room: number): Re
   const lists = members.map(({ allocatable }) => Object.keys(allocatable));
   for (const name of sortByReports(names, lists).slice(0, MAX_RESOURCES)) {
     const sum = sums[name] ?? '0';
-    // Plus the colon and the comma.
+    // Plus colon and comma.
     bytes += jsonBytes(name) + jsonBytes(sum) + 2;
     if (bytes > room) break;
     kept.push([name, sum]);
@@ -333,10 +333,10 @@ function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
-/** Nodes that one message names. */
+/** Maximum number of nodes in one message. */
 const MAX_CONFLICTING = 10;
 
-/** Each with both pools. @param lost nodes of other owners @param foreignRuntimeClass that the pool does not own */
+/** Each names both pools. @param lost nodes of other owners @param foreignRuntimeClass has another owner */
 export function conflictMessages(
   pool: NodePool,
   lost: { node: Node; owner: NodePool }[],

@@ -1,4 +1,4 @@
-/** What is remembered of the nodes whose pods are evicted: when each is polled again, and what was seen. */
+/** State of the nodes whose pods are evicted: the time of the next poll, and observations. */
 import type { NowClock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
@@ -6,43 +6,43 @@ import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { type DrainState, WriteError } from '../outcome.ts';
 import { type BlockedPod, type Evictor, RETRY_MS } from './evictor.ts';
 
-/** Between two polls while pods terminate. */
+/** Delay between two polls while pods terminate. */
 const POLL_MS = 2_000;
-/** After an error that only somebody else can mend. */
+/** Delay after an error that only another person or program can fix. */
 const PERMANENT_MS = 30_000;
-/** Rows of evictions, of which all but the last one were interrupted. */
+/** Maximum number of attempts to evict returned pods in a row; all but the last were interrupted. */
 const MAX_ROWS = 3;
-/** Before that, no pod that tolerates the stand-in is evicted. The time is cut to whole seconds. */
+/** During this time, no pod that tolerates the stand-in is evicted. Times are truncated to seconds. */
 const SEEN_MS = 2_000;
 const KEPT_MS = 10 * 60_000;
-/** A pod that is blocked for so long is worth an Event. */
+/** A pod that is blocked for this time is reported by an Event. */
 const STUCK_MS = 30_000;
 
 export interface NodeDrain {
   uid: string;
   taints: string;
-  /** When the stand-in was seen first. */
+  /** When this process first saw the stand-in. */
   since: number;
   pollAt: number;
-  /** Pods that were left at the last poll. */
+  /** Number of pods left at the last poll. */
   pods: number;
   evictor: Evictor;
-  /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
+  /** By owner: UIDs of its pods on the node up to when the first of them was evicted. */
   owners: Map<string, Set<string>>;
-  /** UIDs of the pods that were there before schedulers had seen the stand-in. */
+  /** UIDs of the pods that existed before schedulers had seen the stand-in. */
   first: Set<string>;
   /** How many of those were evicted, and how many of owners that came later. */
   firstEvictions: number;
   lateEvictions: number;
-  /** Milliseconds since 1970, by the record, but not ahead of when this process saw it first; NaN: not known. */
+  /** Milliseconds since 1970, by the record, but at most when this process first saw it; NaN: not known. */
   begunAt: number;
-  /** The last list was made when schedulers had seen the stand-in. */
+  /** The last list was made after schedulers had seen the stand-in. */
   isSettled: boolean;
-  /** How many times pods that came back may still be evicted in a row. More than once only where a row was interrupted. */
+  /** Remaining attempts to evict returned pods in a row. Used more than once only after an interruption. */
   rowsLeft: number;
   /** A budget has refused the rest of a row. */
   isRefused: boolean;
-  /** Of the last poll, or of the write after it. */
+  /** Error of the last poll, or of the write after it. */
   error?: NodepoolError;
 }
 
@@ -50,20 +50,20 @@ export class DrainEntries {
   readonly #clock: NowClock;
   readonly #serverTime: () => Date;
   readonly #newEvictor: (node: string) => Evictor;
-  /** By name of the node. */
+  /** By node name. */
   readonly #entries = new Map<string, NodeDrain>();
 
   constructor(clock: NowClock, serverTime: () => Date, newEvictor: (node: string) => Evictor) {
     [this.#clock, this.#serverTime, this.#newEvictor] = [clock, serverTime, newEvictor];
   }
 
-  /** Made again for another node of the name, and for other taints. */
+  /** Starts again for a new node of that name, and for other taints. */
   of({ node: { name, uid }, drain }: DrainPlan): NodeDrain {
     const taints = drain.taints.map(formatTaint).join();
     const known = this.#entries.get(name);
     if (known?.uid === uid && known.taints === taints) return known;
     const now = this.#clock.now();
-    // Of nodes that were deleted meanwhile.
+    // Entries of deleted nodes.
     for (const [node, { pollAt }] of this.#entries) if (now - pollAt > KEPT_MS) this.#entries.delete(node);
     const entry = {
       uid,
@@ -85,13 +85,13 @@ export class DrainEntries {
     return entry;
   }
 
-  /** No pod was left, and the taints could not be written: until the next poll, NodeDrainer.poll() throws the error. */
+  /** No pod was left, but setting the taints failed: until the next poll, NodeDrainer.poll() throws the error. */
   failed(node: string, error: NodepoolError): void {
     const entry = this.#entries.get(node);
     if (entry !== undefined && entry.pollAt <= this.#clock.now()) this.fail(entry, error);
   }
 
-  /** The poll, or the write after it, has failed. Returns the milliseconds until the next poll. */
+  /** Records a failed poll, or a failed write after it. Returns the milliseconds until the next poll. */
   fail(entry: NodeDrain, error: NodepoolError): number {
     const known = error instanceof WriteError ? error.retryAfterMs : undefined;
     const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
@@ -99,7 +99,7 @@ export class DrainEntries {
     return ms;
   }
 
-  /** Of nodes with a drain. @param nodes their names, sorted */
+  /** State of the nodes with a drain. @param nodes their names, sorted */
   stateOf(nodes: readonly string[]): DrainState {
     const now = this.#clock.now();
     const known = nodes.flatMap(node => {
@@ -115,7 +115,7 @@ export class DrainEntries {
     };
   }
 
-  /** Sentences about pods of these nodes that are blocked for long, each once. */
+  /** Sentences about pods of these nodes that have been blocked for long, each returned once. */
   takeStuck(nodes: readonly string[]): string[] {
     const now = this.#clock.now();
     return nodes.flatMap(node => {
@@ -131,18 +131,18 @@ export class DrainEntries {
     return this.#entries.has(node);
   }
 
-  /** The node waits for no taint any more. */
+  /** The node no longer waits for taints. */
   forget(node: string): void {
     this.#entries.delete(node);
   }
 }
 
-/** NaN where this process saw the drain begin: it knows whose pods were evicted. A time ahead of the server's counts as now. */
+/** NaN if this process saw the start: it knows whose pods were evicted. A time in the future counts as now. */
 function begunAt(since: number, now: number): number {
   return now >= since && now - since < SEEN_MS ? Number.NaN : Math.min(since, now);
 }
 
-/** Milliseconds, up to a quarter more, so that nodes do not stay in step. @param random in [0, 1) */
+/** Milliseconds, plus up to a quarter, so that nodes do not stay in step. @param random in [0, 1) */
 export function pollDelayMs({ pods, evictor }: NodeDrain, random = Math.random()): number {
   const { evicted, blockedPods } = evictor;
   const isRefused = evicted.size === 0 && blockedPods.size > 0 && blockedPods.size >= pods;

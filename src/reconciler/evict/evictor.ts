@@ -1,7 +1,7 @@
 /**
- * Evicts pods of one node, for `drain` and for pools with `noExecute: Drain`: asks the server about those that are due, waits
- * where a PodDisruptionBudget or the server refuses, and says so once for each reason. Which pods are evicted, when they are listed,
- * and when the node is done is the callers' matter.
+ * Evicts pods of one node, for `drain` and for pools with `noExecute: Drain`: requests due evictions, waits if a
+ * PodDisruptionBudget or the server refuses, and reports each reason once. The callers select the pods, list them, and
+ * decide when the node is done.
  */
 import type { NowClock } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
@@ -9,23 +9,23 @@ import type { EvictionsClient, RemovalResult } from '../../kube/cluster.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
-/** Of a pod, as `namespace/name`. `blocked`: why it is not evicted, once for each reason. */
+/** About a pod, as `namespace/name`. `blocked`: why it is not evicted, once for each reason. */
 export type EvictionEvent =
   | { kind: 'asking' | 'gone'; node: string; pod: string }
   | { kind: 'blocked'; node: string; pod: string; why: string };
 
 export interface EvictorOptions {
-  /** Whose pods are evicted. */
+  /** The node whose pods are evicted. */
   node: string;
   /** Monotonic. */
   clock: NowClock;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal | undefined;
-  /** The server checks every eviction and keeps the pods. */
+  /** The server validates every eviction and keeps the pods. */
   isDryRun?: boolean;
-  /** What helps besides where a pod has several budgets, as the end of a sentence. */
+  /** An additional remedy if a pod has several budgets, as the end of a sentence. */
   otherwise?: string;
-  /** For people, in order. */
+  /** Events for display, in order. */
   onEvent?: ((event: EvictionEvent) => void) | undefined;
 }
 
@@ -33,44 +33,44 @@ export interface EvictorOptions {
 export interface BlockedPod {
   /** As `namespace/name`. */
   pod: string;
-  /** What it waits for, as `PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently`. */
+  /** The cause, such as `PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently`. */
   why: string;
-  /** When it was refused first. */
+  /** Time of the first refusal. */
   since: number;
-  /** An Event tells of it. */
+  /** Whether an Event reports it. */
   isReported: boolean;
 }
 
 /**
- * Why evictions end before all pods were asked about. `again`: the node is planned again. `waits`: it has lost its slot, the pool is
- * another one by now, the process stops, or pods are left. `late`: they took too long.
+ * Why evictions end before all pods were tried. `again`: plan the node again. `waits`: the slot is lost, the pool was
+ * replaced, the process stops, or pods are left. `late`: the time limit is over.
  */
 export type EvictionStop = 'again' | 'waits' | 'late';
 
 type OnAnswer = (pod: DrainPod, removal: RemovalResult) => void;
 
-/** Between two evictions of a pod that is blocked, as kubectl drain. */
+/** Delay between two evictions of a blocked pod, as in kubectl drain. */
 export const RETRY_MS = 5_000;
 
 export class Evictor {
-  /** By UID. */
+  /** By pod UID. */
   readonly blockedPods = new Map<string, BlockedPod>();
-  /** Names of the pods whose eviction was accepted, by UID: they terminate. */
+  /** Names of the pods whose eviction was accepted, by UID: they are terminating. */
   readonly evicted = new Map<string, string>();
   readonly #options: EvictorOptions;
-  /** When a pod may be asked about again, by UID; of each that was asked about. */
+  /** Time of the next eviction request for each pod that was tried, by UID. */
   readonly #askAt = new Map<string, number>();
 
   constructor(options: EvictorOptions) {
     this.#options = options;
   }
 
-  /** Milliseconds until the pod may be asked about again, after a new list of pods; undefined once its eviction was accepted. */
+  /** Milliseconds until the next request, after a new list of pods; undefined once the eviction was accepted. */
   dueInMs({ uid }: DrainPod): number | undefined {
     return this.evicted.has(uid) ? undefined : this.#askInMs(uid);
   }
 
-  /** Milliseconds until the first pod that is blocked is asked about again. */
+  /** Milliseconds until the next request for a blocked pod. */
   blockedMs(): number {
     return Math.min(...[...this.blockedPods.keys()].map(uid => this.#askInMs(uid)));
   }
@@ -80,7 +80,7 @@ export class Evictor {
     return Math.max(0, (this.#askAt.get(uid) ?? now) - now);
   }
 
-  /** Asks about all that are due, as many at a time as the limiter lets. @param onAnswer gets an error as well */
+  /** Requests all due evictions, in parallel within the limiter. @param onAnswer also gets errors */
   async evictAtOnce(
     pods: readonly DrainPod[],
     client: EvictionsClient,
@@ -101,10 +101,10 @@ export class Evictor {
   }
 
   /**
-   * Asks about the pods that are due and do not terminate, one after the other: evictions of one budget exclude each other on the server.
-   * One that cannot be evicted does not stop the others; the first error is thrown at the end.
-   * @param limitMs after so long, no further request is sent
-   * @param goesOn asked before each request
+   * Requests due evictions one by one, because the server serializes evictions of one budget. Skips terminating pods. A
+   * failure does not stop the others; the first error is thrown at the end.
+   * @param limitMs after this time, no further request is sent
+   * @param goesOn called before each request
    */
   async evictInTurn(
     pods: readonly DrainPod[],
@@ -116,7 +116,7 @@ export class Evictor {
     }: { limitMs: number; goesOn: () => Promise<EvictionStop | 'goes on'>; onAnswer: OnAnswer },
   ): Promise<EvictionStop | 'goes on'> {
     const { clock, signal } = this.#options;
-    // Budgets select by labels: of pods that are alike, the first is refused for all of them.
+    // Budgets select by labels: after one refusal, similar pods count as refused as well.
     const refused = new Map<string, RemovalResult>();
     let failure: NodepoolError | undefined;
     const begun = clock.now();
@@ -126,9 +126,9 @@ export class Evictor {
       const kind = kindOf(pod);
       const alike = refused.get(kind);
       isLate ||= clock.now() - begun >= limitMs;
-      // Those that are alike are blocked all the same.
+      // Similar pods are still marked as blocked, without a request.
       if (isLate && alike === undefined) continue;
-      // An eviction that the server tries again takes seconds.
+      // An eviction that the server retries internally takes seconds.
       const next = alike === undefined ? await goesOn() : 'goes on';
       if (next !== 'goes on') return next;
       if (signal?.aborted) return 'waits';
@@ -146,7 +146,7 @@ export class Evictor {
     return isLate ? 'late' : 'goes on';
   }
 
-  /** Asks about one pod, due or not. Throws NodepoolError where it can never be evicted. */
+  /** Requests one eviction, due or not. Throws NodepoolError if the pod can never be evicted. */
   async ask(pod: DrainPod, client: EvictionsClient): Promise<RemovalResult> {
     return this.#take(await client.evict(pod), pod);
   }
@@ -162,10 +162,10 @@ export class Evictor {
         this.#accepted(pod);
         break;
       case 'gone':
-        // The next list shows it.
+        // The next list shows that it is gone.
         break;
       case 'changed':
-        // The next list shows whether the name is another pod's by now.
+        // The next list shows whether another pod has the name now.
         this.#askAt.set(pod.uid, this.#options.clock.now());
         break;
       case 'budget': {
@@ -192,7 +192,7 @@ export class Evictor {
     this.blockedPods.delete(pod.uid);
   }
 
-  /** The pod is asked about again after RETRY_MS. @param afterMs not sooner */
+  /** The next request for the pod is sent after RETRY_MS. @param afterMs minimum delay */
   block(pod: DrainPod, why: string, afterMs = 0): void {
     const { node, clock, onEvent } = this.#options;
     const now = clock.now();
@@ -203,7 +203,7 @@ export class Evictor {
     if (before?.why !== why) onEvent?.({ kind: 'blocked', node, pod: podName(pod), why });
   }
 
-  /** Forgets the pods that are not in the list, and tells which of those that it evicted are gone. */
+  /** Forgets pods that are not in the list, and reports which evicted pods are gone. */
   see(listed: readonly DrainPod[]): void {
     const { node, onEvent } = this.#options;
     const uids = new Set(listed.map(({ uid }) => uid));
@@ -218,7 +218,7 @@ export class Evictor {
   }
 }
 
-/** @param otherwise what helps besides, as the end of a sentence */
+/** @param otherwise an additional remedy, as the end of a sentence */
 export function manyBudgetsError(pod: DrainPod, budgets: readonly string[], otherwise = ''): NodepoolError {
   const names = budgets.length === 0 ? '' : `: ${budgets.join(', ')}`;
   return new NodepoolError(
@@ -228,7 +228,7 @@ export function manyBudgetsError(pod: DrainPod, budgets: readonly string[], othe
   );
 }
 
-/** What the answer of a budget depends on. */
+/** The properties that determine a budget's answer. */
 function kindOf({ namespace, labels, isReady }: DrainPod): string {
   return JSON.stringify([namespace, Object.entries(labels).toSorted(), isReady]);
 }

@@ -1,18 +1,18 @@
 /**
- * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/plan/no-execute.ts), a poll at a time: lists the
- * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is polled again, and
- * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
+ * Evicts the pods of nodes that wait for a NoExecute taint (nodepool/plan/no-execute.ts). Each poll lists the pods of
+ * one node, evicts those that are left, and reports whether none is left. Its memory has only the next poll and
+ * observations, so a killed process loses nothing: the next one lists the pods again.
  *
- * The pods of an owner are evicted from a node once. Of owners that come later, as many are as of the pods that were there at
- * first. Those that come back after that, since they tolerate the stand-in or are bound by
- * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
- * Those that no budget covers are left to the taint.
- * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
+ * Each owner's pods are evicted from a node once. For owners that appear later, the total number of evictions is
+ * limited to that of the first pods. Pods may come back after that, because they tolerate the stand-in or set
+ * spec.nodeName. Right before the taint is set, they are evicted once more, if their budgets allow this for all of
+ * them; if not, the node fails. Pods without a budget are left to the taint. So that a new process does not start over,
+ * a pod that tolerates the stand-in and is younger than it counts as one that came back.
  *
- * Not guaranteed: that no pod comes between the last list and the taint. The stand-in keeps schedulers away, and a list counts only
- * if it was made SETTLE_MS after this process saw the stand-in; a scheduler with an older cache, or somebody who sets
- * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
- * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
+ * Not guaranteed: that no pod arrives between the last list and the taint. The stand-in keeps schedulers away, and a
+ * list counts only if it was made SETTLE_MS after this process saw the stand-in. A scheduler with an older cache, or a
+ * pod with spec.nodeName, can still bind, and the taint then deletes the pod. Also not guaranteed: that a pod
+ * terminates (it is waited for), or that a new process recognizes pods with spec.nodeName (it evicts them once more).
  */
 import { createLimiter } from '../../controller/limiter.ts';
 import type { EvictionsClient } from '../../kube/cluster.ts';
@@ -37,14 +37,14 @@ import { type EvictionStop, Evictor, manyBudgetsError } from './evictor.ts';
 
 /** `cleared`: no pod is left. */
 type PollResult = Exclude<EvictionStop, 'late'> | 'cleared';
-/** Whether the pods of the node are still to be evicted. */
+/** Whether to continue evicting the pods of the node. */
 type GoesOn = () => Promise<Exclude<EvictionStop, 'late'> | 'goes on'>;
 
-/** The reconcile of a pool waits for its polls. After that none is begun or goes on: the next reconcile goes on at once. */
+/** Time limit, because the reconcile of a pool waits for its polls. The next reconcile continues at once. */
 const LIMIT_MS = 2_000;
-/** A scheduler sees a new taint within some 100 ms. */
+/** A scheduler sees a new taint within about 100 ms. */
 const SETTLE_MS = 2_000;
-/** Pods in a message. */
+/** Maximum number of pods in a message. */
 const MAX_NAMED = 3;
 
 interface EvictionRun {
@@ -68,9 +68,9 @@ export class NodeDrainer {
   }
 
   /**
-   * Polls the node, if a poll is due. Throws WriteError where pods cannot be listed, or one of them can never be evicted;
-   * until the next poll, it throws that error again.
-   * @param goesOn asked before the list and before each eviction
+   * Polls the node, if a poll is due. Throws WriteError if pods cannot be listed, or if one of them can never be
+   * evicted; until the next poll, it throws that error again.
+   * @param goesOn called before the list and before each eviction
    */
   async poll(plan: DrainPlan, goesOn: GoesOn): Promise<PollResult> {
     const entry = this.entries.of(plan);
@@ -94,7 +94,7 @@ export class NodeDrainer {
   }
 
   async #pollOnce(plan: DrainPlan, entry: NodeDrain, goesOn: GoesOn): Promise<PollResult | EvictionStop> {
-    // It may have waited for the limiter.
+    // The call may have waited for the limiter.
     if (this.#options.signal?.aborted) return 'waits';
     const before = await goesOn();
     if (before !== 'goes on') return before;
@@ -117,12 +117,12 @@ export class NodeDrainer {
       if (pods.length === 0) {
         if (!isSettled) return 'waits';
         if (returned.length === 0) return 'cleared';
-        // One node at a time: budgets that another one is about to use would be read too early.
+        // One node at a time: another node may be about to use the budgets that are read here.
         const row = { pods: returned, listedAt };
         return this.#oneRow(() => this.#endReturned(plan, entry, row, { client, goesOn }));
       }
       if (areLast && !isSettled) return 'waits';
-      // Of pods that come back, the first would be back.
+      // If pods come back, the first would be back before a later list.
       const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
       const evicted = await entry.evictor.evictInTurn(pods, client, {
         limitMs,
@@ -132,7 +132,7 @@ export class NodeDrainer {
         },
       });
       if (evicted !== 'goes on') return evicted;
-      // Pods that come back are gone for a moment only: the next poll would find others.
+      // Returning pods are gone only for a moment: the next poll would find new ones.
       if (!areLast || lists > 1 || entry.evictor.blockedPods.size > 0) return 'waits';
     }
   }
@@ -142,18 +142,18 @@ export class NodeDrainer {
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
       if (known !== undefined && !known.has(pod.uid)) return true;
-      // Each replacement may have an owner of its own, such as a Job that is created again: as many are evicted as of the first pods.
+      // Each replacement may have its own owner, such as a recreated Job: limited to the number of first pods.
       const isLate = known === undefined && !first.has(pod.uid);
       if (isLate && lateEvictions >= Math.max(1, firstEvictions)) return true;
       if (!tolerates) return false;
-      // An earlier process may have evicted the pods of its owner.
+      // An earlier process may have evicted the pods of that owner.
       return Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS;
     });
   }
 
   /**
-   * Pods that came back and that a budget covers are evicted once more, all in a row, if their budgets allow that: then the taint that follows
-   * takes nothing from budgets. Throws where they never do, or where pods are back once more: evicting them again and again would not help.
+   * Evicts returned pods with budgets once more, all in a row, if their budgets allow it: the taint then does not
+   * violate budgets. Throws if they never do, or if pods came back again: more evictions would not help.
    * @param listedAt when the pods were listed
    */
   async #endReturned(
@@ -163,7 +163,7 @@ export class NodeDrainer {
     { client, goesOn }: EvictionRun,
   ): Promise<PollResult | EvictionStop> {
     const { name } = plan.node;
-    // Behind the row of another node, pods may have been bound since.
+    // After a wait for the row of another node, new pods may have been bound.
     if (this.#options.clock.now() - listedAt >= LIMIT_MS) return 'late';
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
@@ -173,7 +173,7 @@ export class NodeDrainer {
     const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
     if (row !== 'goes on') return row;
     const left = this.#left(plan, entry, await client.podsOn(name));
-    // Of another owner, or not evicted before.
+    // Pods of another owner, or not evicted before.
     if (left.pods.length > 0) return 'waits';
     const back = coveredBy(await budgetsOf(left.returned, client), left.returned);
     if (back.length === 0) return 'cleared';
@@ -181,7 +181,7 @@ export class NodeDrainer {
     throw returnedError(plan, back, EACH_TIME);
   }
 
-  /** A row that is interrupted begins again, but not for ever. */
+  /** An interrupted row starts again, but not for ever. */
   async #evictRow(
     plan: DrainPlan,
     entry: NodeDrain,
@@ -199,7 +199,7 @@ export class NodeDrainer {
         hasBegun = true;
         entry.rowsLeft--;
       }
-      // The budget changed in the middle of the row, or somebody else has used it.
+      // The budget was changed or used by others during the row.
       if (removal.kind === 'budget' && hasBegun) {
         Object.assign(entry, { rowsLeft: 0, isRefused: true });
         throw returnedError(plan, pods, NOT_AT_ONCE);
@@ -211,7 +211,7 @@ export class NodeDrainer {
   }
 }
 
-/** Whether budgets allow all evictions now. Throws where waiting does not help. */
+/** Whether budgets allow all evictions now. Throws if waiting does not help. */
 function allowRow(plan: DrainPlan, entry: NodeDrain, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
   const hindrances = forecastBudgets(pods, budgets);
   for (const each of hindrances) {
@@ -228,19 +228,19 @@ function allowRow(plan: DrainPlan, entry: NodeDrain, pods: readonly DrainPod[], 
   return false;
 }
 
-/** Of their namespaces. */
+/** All budgets in the namespaces of the pods. */
 async function budgetsOf(pods: readonly DrainPod[], client: EvictionsClient): Promise<Budget[]> {
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
   return (await Promise.all(namespaces.map(namespace => client.budgets(namespace)))).flat();
 }
 
 function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): DrainPod[] {
-  // Where no pod has to be healthy, the taint takes nothing from the budget.
+  // A budget that requires no healthy pod cannot be violated by the taint.
   const matching = budgetMatcher(budgets.filter(({ status }) => status?.desiredHealthy !== 0));
   return pods.filter(pod => matching(pod).length > 0);
 }
 
-/** Evictions that the budget allows at once while all its pods are healthy. */
+/** Number of evictions that the budget allows at once if all its pods are healthy. */
 function mostAllowed(ref: string, budgets: readonly Budget[]): number {
   const { expectedPods = 0, desiredHealthy = 0 } = budgets.find(budget => refOf(budget) === ref)?.status ?? {};
   return expectedPods - desiredHealthy;
@@ -282,23 +282,23 @@ function rememberEviction(entry: NodeDrain, pod: DrainPod, listed: readonly Drai
   owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
 }
 
-/** Pods without a controller count as those of one owner: whoever recreates them may give them new names. */
+/** Pods without a controller count as those of one owner, because they may be recreated with new names. */
 function ownerOf({ namespace, controller }: DrainPod): string {
   return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
 }
 
-// One step of a drain: whether the taints that wait on a node can be set now.
+// One step of a drain: whether the waiting taints of a node can be set now.
 
 interface DrainConditions {
   drainer: NodeDrainer;
-  /** Of the node in the rollout; undefined where it needs none. */
+  /** The node's slot in the rollout; undefined if it needs none. */
   slot: RolloutSlot | undefined;
   changed: ChangedMeanwhile;
 }
 
 /**
- * The plan with the taints, once no pod is left that they would evict. `again`: the node or its pool has changed, so it is
- * planned again. `waits`: pods are left, or the node has no slot in a rollout yet. A dry run evicts nothing.
+ * The plan with the taints, if no pod is left that they would evict. `again`: the node or its pool has changed: plan it
+ * again. `waits`: pods are left, or the node has no slot in a rollout yet. A dry run evicts nothing.
  */
 export async function drainStep(
   plan: DrainPlan,
@@ -313,11 +313,11 @@ export async function drainStep(
   if (!isAdmitted()) return 'waits';
   const result = await drainer.poll(plan, stillDecided(plan, { isAdmitted, changed }, options));
   if (result !== 'cleared') return result;
-  // Without its stand-in, pods may have come since they were listed.
+  // If its stand-in was removed, pods may have arrived since the list.
   return isAsPlanned(node, state) ? cleared() : 'again';
 }
 
-/** Whether the node has its slot. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for again. */
+/** Whether the node has its slot. Takes it again if nodes of the pool turned Ready or NotReady since. */
 function slotCheck(pool: string, slot: RolloutSlot, state: ClusterState): () => boolean {
   let readiness = state.readiness(pool);
   return () => {
@@ -327,7 +327,7 @@ function slotCheck(pool: string, slot: RolloutSlot, state: ClusterState): () => 
   };
 }
 
-/** By what is known when it is called; in a run without caches that is not older than MAX_AGE_MS. */
+/** Uses the current state; in a run without caches, it is at most MAX_AGE_MS old. */
 function stillDecided(
   plan: DrainPlan,
   { isAdmitted, changed }: { isAdmitted: () => boolean; changed: ChangedMeanwhile },
@@ -338,7 +338,7 @@ function stillDecided(
   let readAt = -Infinity;
   return async () => {
     if (!hasCaches && clock.now() - readAt >= MAX_AGE_MS) {
-      // A drain takes long, and without caches nothing else tells that the node was changed.
+      // A drain takes long, and without caches only a read detects a change of the node.
       await readNode(name, uid, options);
       readAt = clock.now();
     }
@@ -348,7 +348,7 @@ function stillDecided(
   };
 }
 
-/** Whether a plan that is made now has the same drain, and nothing to write before it. */
+/** Whether a new plan has the same drain, and no write before it. */
 function isStillPlanned({ node, owner, drain }: DrainPlan, state: ClusterState): boolean {
   const now = state.node(node.name)?.uid === node.uid ? nodePlan(state, node.name) : undefined;
   const due = now && pastRollout(now);

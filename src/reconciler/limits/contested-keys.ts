@@ -1,11 +1,11 @@
 /**
- * Counts repairs of the same label, taint or annotation of a node. After three within an hour something else keeps setting it
- * back, slower than the rate limit of writes notices (rate-limiters.ts). The status then has the condition Contested,
- * until an hour has passed without a repair.
+ * Counts repairs of the same label, taint or annotation of a node. After three within an hour, something else keeps
+ * changing it back, too slowly for the rate limit of writes to detect (rate-limiters.ts). The status then has the
+ * condition Contested, until an hour has passed without a repair.
  *
- * Kept for the MAX_NODES nodes of a pool that were repaired last, and MAX_KEYS keys of each: a node whose kubelet sets one label after
- * the other takes no place of others. Not guaranteed: that repairs before this process are counted. What they found
- * stays for an hour (`reconcile --watch`), or as the Events of the pool say (see EarlierRepairs).
+ * Covers the last MAX_NODES repaired nodes of a pool, and MAX_KEYS keys of each: a node whose kubelet sets one label
+ * after the other does not displace other nodes. Not guaranteed: counts of repairs before this process. Conditions from
+ * that time stay for an hour (`reconcile --watch`), or as the Events of the pool say (see EarlierRepairs).
  */
 import type { NowClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
@@ -15,21 +15,21 @@ import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
 import { ellipsize, firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 
-/** Repairs of a key on a node within WINDOW_MS after which it is contested. */
+/** A key is contested after this number of repairs on a node within WINDOW_MS. */
 const CONTESTED_AFTER = 3;
 export const WINDOW_MS = 60 * 60_000;
 /** As in node-births.ts. */
 const MAX_NODES = 10_000;
-/** Of a node. The first ones count: of more keys that are set back in turn, each would push out the next. */
+/** Maximum for each node. The first keys count: otherwise keys that are changed in turn would displace each other. */
 const MAX_KEYS = 20;
-/** Keys that the message names, and bytes of a manager's name in it. */
+/** Maximum number of keys in the message, and bytes of a manager's name in it. */
 const MAX_NAMED = 5;
 const MAX_MANAGER = 128;
 const NEXT = 'remove the key from the pool, or stop the other writer';
 
-/** What is known of the last hour before this process, from a pool's Events. */
+/** Repairs of the last hour before this process, from a pool's Events. */
 export interface EarlierRepairs {
-  /** Whether anything was repaired at all. */
+  /** Whether there was any repair. */
   hasAny: boolean;
   count(change: Change, node: string): number;
 }
@@ -37,33 +37,33 @@ export interface EarlierRepairs {
 export interface ContestedKeysOptions {
   /** Monotonic. */
   clock: NowClock;
-  /** Where the field managers of nodes are read. */
+  /** For reading the field managers of nodes. */
   cluster: ClusterPort;
-  /** Of one shot: each is a process of its own. Asked once a pool, when it has a repair or was contested. Undefined: not known. */
+  /** For one-shot runs, each its own process. Called once per pool, if repaired or contested. Undefined: unknown. */
   earlierRepairs?: (pool: NodePool) => Promise<EarlierRepairs | undefined>;
 }
 
 interface KeyRepairs {
-  /** Of the last repairs, the oldest first. */
+  /** Times of the last repairs, oldest first. */
   times: number[];
   isContested: boolean;
 }
 
 interface RepairedNode {
   name: string;
-  /** By what was repaired: `label tier`, `taint dedicated:NoSchedule`. */
+  /** By the repaired key: `label tier`, `taint dedicated:NoSchedule`. */
   keys: Map<string, KeyRepairs>;
 }
 
 interface PoolRepairs {
   uid: string | undefined;
-  /** When this process saw the pool first. */
+  /** When this process first saw the pool. */
   since: number;
   /** By the node's UID. */
   nodes: Lru<string, RepairedNode>;
-  /** Who set what back; undefined where that is not known. */
+  /** Who changed what back; undefined if unknown. */
   managers: Map<string, string | undefined>;
-  /** Of the spec: what is repaired for another one is counted from zero. */
+  /** Generation of the spec: repairs for another one count from zero. */
   generation: number | undefined;
   earlierRead?: Promise<void>;
   earlier?: EarlierRepairs | undefined;
@@ -71,14 +71,14 @@ interface PoolRepairs {
 
 export class ContestedKeys {
   readonly #options: ContestedKeysOptions;
-  /** By the pool's name: who forgets it knows no more. */
+  /** By pool name. */
   readonly #pools = new Map<string, PoolRepairs>();
 
   constructor(options: ContestedKeysOptions) {
     this.#options = options;
   }
 
-  /** Called before a node is written: afterwards its managedFields no longer say who set the values. */
+  /** Call this before a node is written: afterwards its managedFields no longer say who set the values. */
   async beforeRepair(pool: NodePool, node: { name: string; uid: string }, changes: readonly Change[]): Promise<void> {
     const repairs = changes.filter(isRepair);
     if (repairs.length === 0) return;
@@ -91,13 +91,13 @@ export class ContestedKeys {
       const count = before + this.#recentTimes(keys?.get(what)).length;
       if (count < CONTESTED_AFTER - 1 || known.managers.has(what)) continue;
       known.managers.set(what, undefined);
-      // Whoever removed a value left no trace.
+      // A removed value has no field manager.
       if (change.from !== undefined)
         known.managers.set(what, await managerOf(node.name, change, this.#options.cluster));
     }
   }
 
-  /** The server accepted the write that beforeRepair() was called for. */
+  /** Call this after the server accepted the write for which beforeRepair() was called. */
   repaired(pool: NodePool, { name, uid }: { name: string; uid: string }, changes: readonly Change[]): void {
     const repairs = changes.filter(isRepair);
     if (repairs.length === 0) return;
@@ -120,7 +120,7 @@ export class ContestedKeys {
     keys.set(what, { times, isContested: wasContested || times.length >= CONTESTED_AFTER });
   }
 
-  /** The message of the condition; undefined where nothing is contested. */
+  /** The message of the condition; undefined if nothing is contested. */
   async textOf(pool: NodePool, isMember: (node: string) => boolean): Promise<string | undefined> {
     const before = conditionOf(pool);
     if (before === undefined && this.#known(pool) === undefined) return undefined;
@@ -135,7 +135,7 @@ export class ContestedKeys {
     const groups = [...Map.groupBy(contested, ({ what }) => what)].toSorted(([a], [b]) => (a < b ? -1 : 1));
     if (groups.length > 0) {
       const texts = groups.map(([what, nodes]) => {
-        // One that was replaced has its name still.
+        // A recreated node has the same name.
         const count = new Set(nodes.map(({ name }) => name)).size;
         return `${what} on ${plural(count, 'node')} (${managerText(known.managers.get(what))})`;
       });
@@ -143,7 +143,7 @@ export class ContestedKeys {
     }
     if (before === undefined) return undefined;
     await this.#ask(pool, known);
-    // Who may not list Events leaves a condition as it is, unless it is a watch, which learns it by itself.
+    // Without permission to list Events, the condition stays. A watch finds out by itself.
     const isOver =
       this.#options.earlierRepairs === undefined ? this.#age(known) >= WINDOW_MS : known.earlier?.hasAny === false;
     return isOver ? undefined : before.message;
@@ -165,7 +165,7 @@ export class ContestedKeys {
     this.#pools.delete(pool);
   }
 
-  /** Of another pool of that name, nothing counts. */
+  /** Ignores an earlier pool of that name. */
   #known({ metadata: { name, uid } }: NodePool): PoolRepairs | undefined {
     const known = this.#pools.get(name);
     return known?.uid === uid ? known : undefined;
@@ -215,17 +215,17 @@ export class ContestedKeys {
   }
 }
 
-/** What others had changed. */
+/** Whether the change repairs what others had changed. */
 export function isRepair({ reason }: Change): boolean {
   return reason === 'drift' || reason === 'unmanaged';
 }
 
-/** As Events name it: see events.ts. */
+/** As in Events: see events.ts. */
 export function whatOf({ kind, key, effect }: Change): string {
   return `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
 }
 
-/** Undefined also where the node cannot be read: the name is optional in messages. */
+/** Also undefined if the node cannot be read, because the name is optional in messages. */
 export function managerOf(node: string, change: Change, { nodes }: ClusterPort): Promise<string | undefined> {
   return nodes.fieldManager(node, fieldPath(change)).catch(ifRefused(undefined));
 }
@@ -234,7 +234,7 @@ function managerText(manager = 'unknown'): string {
   return `field manager ${ellipsize(manager, MAX_MANAGER)}`;
 }
 
-/** Of the spec as it is now. */
+/** The condition for the current spec. */
 function conditionOf({ metadata, status }: NodePool) {
   const isOfSpec = (observed: number | undefined) => observed === metadata.generation;
   return status?.conditions?.find(

@@ -1,17 +1,17 @@
-/** What bounds the work of all reconciles of a process together. */
+/** Limits of the work of all reconciles of a process. */
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 
-/** Pools that are reconciled at the same time: each waits for its writes, which `concurrency` bounds over all of them. */
+/** Pools reconciled at the same time. Each waits for its writes, which share `concurrency`. */
 export const WORKERS = 16;
 
 export interface Limiters {
-  /** Bounds the nodes and pools in progress, not requests: a node is planned right before its write. */
+  /** Limits the nodes and pools in progress, not requests: a node is planned right before its write. */
   limitObjects: Limiter;
-  /** Bounds the nodes whose pods are evicted; called within limitObjects, and gives the slot there away. */
+  /** Limits the nodes whose pods are evicted. Called within limitObjects, whose slot it releases. */
   limitPolls: Limiter;
 }
 
-/** @param concurrency requests in flight at most, as the transport has it */
+/** @param concurrency maximum number of requests in flight, as for the transport */
 export function limitersOf(concurrency: number): Limiters {
   const limitObjects = createLimiter(concurrency);
   const polls = createLimiter(Math.max(1, Math.floor(concurrency / 2)));

@@ -1,4 +1,4 @@
-/** Rate limits of writes of one object: of any write, and of status writes in a watch. */
+/** Rate limits for writes of one object: any write, and status writes in a watch. */
 import type { NowClock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/plan.ts';
@@ -13,45 +13,45 @@ const KEPT_MS = 2 * WINDOW_MS;
 
 export interface ThrottledWrite {
   error: NodepoolError;
-  /** Milliseconds until it may be written, or is no longer counted against its pool. */
+  /** Milliseconds until it may be written, or until it no longer counts against its pool. */
   ms: number;
 }
 
 type WriteVerdict =
   | { kind: 'free' }
   | ({ kind: 'throttled' } & ThrottledWrite)
-  /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
+  /** At the limit; call limited() with an error. @property isContested most writes repaired changes of others */
   | { kind: 'limit'; isContested: boolean };
 
 interface ObjectWrites {
-  /** Of the last minute, the oldest first. */
+  /** Writes of the last minute, oldest first. */
   writes: { at: number; isRepair: boolean }[];
   lastAt: number;
-  /** Writes in a row that the server altered. */
+  /** Number of consecutive writes that the server altered. */
   altered: number;
   throttle?: {
     error: NodepoolError;
     until: number;
-    /** What was to be written; undefined where that does not matter. */
+    /** What was to be written; undefined if that does not matter. */
     pending: string | undefined;
   };
-  /** Others change the node back: why, until it stays as it is. */
+  /** Others change the node back: the error, until it stays unchanged. */
   contest?: NodepoolError;
 }
 
 /**
- * Rate limit of writes of one object, in most cases a node, so that two writers with different intents do not overwrite each other
- * as fast as they can:
+ * Rate limit for writes of one object, in most cases a node, so that two writers with different intents do not
+ * overwrite each other at full speed:
  * - at most 10 writes a minute for each node, whatever the cause;
- * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
- * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
- *   is to be written.
+ * - a node that something else keeps changing back after that: one write a minute, until it stays unchanged for 10 s;
+ * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when the desired
+ *   write changes.
  *
- * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
+ * Kept for each node that was written in the last two minutes. Not guaranteed: a limit across processes.
  */
 export class WriteRateLimiter {
   readonly #clock: NowClock;
-  /** By UID, of other objects than nodes by what they are and their name; in the order of their last writes. */
+  /** By node UID, for other objects by kind and name; in the order of their last writes. */
   readonly #objects = new Map<string, ObjectWrites>();
 
   constructor(clock: NowClock) {
@@ -94,13 +94,13 @@ export class WriteRateLimiter {
     }
   }
 
-  /** The server stored what was sent. */
+  /** The server stored the write unchanged. */
   unaltered(uid: string): void {
     const entry = this.#objects.get(uid);
     if (entry !== undefined) entry.altered = 0;
   }
 
-  /** The server stored something else. @param changes what is to be written now @returns milliseconds until the next attempt */
+  /** The server altered the write. @param changes to be written now @returns milliseconds until the next attempt */
   altered(uid: string, changes: readonly Change[], error: NodepoolError): number {
     const entry = this.#objects.get(uid);
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
@@ -110,7 +110,7 @@ export class WriteRateLimiter {
     return delay;
   }
 
-  /** Sets why the limit was reached: the error until the node may be written again. @returns milliseconds until then */
+  /** Sets the error that applies until the node may be written again. @returns milliseconds until then */
   limited(uid: string, error: NodepoolError, isContested: boolean): number {
     const entry = this.#objects.get(uid);
     if (entry === undefined) return 0;
@@ -120,7 +120,7 @@ export class WriteRateLimiter {
     return entry.throttle.until - this.#clock.now();
   }
 
-  /** For a node that needs no write: the error while others have kept changing it until a short while ago. */
+  /** For a node that needs no write: the error if others kept changing it until a short while ago. */
   contested(uid: string): ThrottledWrite | undefined {
     const entry = this.#objects.get(uid);
     if (entry?.contest === undefined) return undefined;
@@ -139,18 +139,18 @@ const BURST = 20;
 const INTERVAL_MS = 2_000;
 
 interface StatusWrites {
-  /** When the whole burst is available again. */
+  /** When the full burst is available again. */
   freeAt: number;
-  /** metadata.generation of the status that was written last. */
+  /** metadata.generation of the last written status. */
   generation: number | undefined;
 }
 
 /**
- * Rate limit of status writes of one pool in `reconcile --watch`: a burst of 20, then one every 2 s. A kubelet can change
- * what the status is computed from at any rate, and every write goes to all watchers of pools. Nothing is lost: a pool that
- * is throttled is reconciled again after the delay. The first status of a generation is never throttled.
+ * Rate limit for status writes of one pool in `reconcile --watch`: a burst of 20, then one every 2 s. A kubelet can
+ * change the inputs of the status at any rate, and every write goes to all watchers of pools. Nothing is lost: a
+ * throttled pool is reconciled again after the delay. The first status of a generation is never throttled.
  *
- * Not guaranteed: a bound over several processes.
+ * Not guaranteed: a limit across processes.
  */
 export class StatusRateLimiter {
   readonly #clock: NowClock;
@@ -161,7 +161,7 @@ export class StatusRateLimiter {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the status may be written; 0: now. */
+  /** Milliseconds until the status may be written; 0 means now. */
   wait(pool: ObjectMeta): number {
     const entry = this.#entries.get(keyOf(pool));
     if (entry === undefined || entry.generation !== pool.generation) return 0;

@@ -1,10 +1,10 @@
 /**
- * Lets the writes of a rollout through, one step at a time. The step is computed when a reconcile begins, and again at a write when
- * the pool or the readiness of a node has changed since. Writes under way count as in flight: the state does not have
- * them yet.
+ * Admits the writes of a rollout, one step at a time. The step is computed when a reconcile begins, and again at a
+ * write if the pool or the readiness of a node has changed since. Writes in progress count as in flight, because the
+ * state does not have them yet.
  *
- * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
- * order, so one of two that overlap finds them written.
+ * Not guaranteed: the limit across several processes that write at the same time without a lease. Both choose the same
+ * nodes in the same order, so the second of two overlapping processes finds them already written.
  */
 import { type NowClock, systemClock } from '../../controller/clock.ts';
 import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
@@ -19,9 +19,9 @@ import { RolloutSightings } from '../state/rollout-sightings.ts';
 
 interface PoolAdmission {
   pool: NodePool;
-  /** Of the state when the step was computed. */
+  /** ClusterState.readiness() at the computation of the step. */
   readiness: number;
-  /** Names that may be written: those of the step, and those under way. */
+  /** Names that may be written: those of the step, and those in progress. */
   allowed: ReadonlySet<string>;
   settlesAfterMs: number | undefined;
 }
@@ -31,29 +31,29 @@ const NONE: ReadonlyMap<string, number | undefined> = new Map();
 export class RolloutAdmission {
   readonly #state: ClusterState;
   readonly #now: () => Date;
-  /** By name of the pool. */
+  /** By pool name. */
   readonly #admissions = new Map<string, PoolAdmission>();
-  /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
+  /** Admitted nodes whose write has not ended, by pool name, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
 
-  /** Of each pool that is stopped: the node may be gone before the status says so. */
+  /** Stops by pool name: the failed node may be gone before the status has the stop. */
   readonly #stops = new Map<string, { uid: string | undefined; rollout: string; stop: RolloutStop }>();
   readonly #sightings: RolloutSightings;
 
-  /** Nodes whose last write failed: they are the last to be chosen. */
+  /** Nodes whose last write failed: they are chosen last. */
   readonly #refused: RefusedNodes;
 
-  /** Nodes that stay under way after a write without an answer, until they are seen in another version than this. */
+  /** Nodes whose write got no response: in progress until they have another resourceVersion than this. */
   readonly #unsure = new Map<string, string>();
 
   readonly #hasCaches: boolean;
-  /** Of a run without caches: who was next when it began, by name of the pool. */
+  /** For a run without caches: the nodes of the first step, by pool name. */
   readonly #first = new Map<string, ReadonlySet<string>>();
 
   /**
-   * @param hasCaches caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
-   * node which was changed has failed: no node gets a slot that becomes free during the run.
-   * @param clock monotonic: a wall clock that is set meanwhile settles nothing
+   * @param hasCaches caches keep the readiness of nodes current. Without them, a changed node may fail unnoticed while
+   * pods are evicted: no node gets a slot that becomes free during the run.
+   * @param clock monotonic: a change of the wall clock must not settle nodes
    */
   constructor(state: ClusterState, now: () => Date, hasCaches = true, clock: NowClock = systemClock) {
     this.#state = state;
@@ -69,7 +69,7 @@ export class RolloutAdmission {
     if (found?.spec.rollout === undefined) {
       this.#admissions.delete(pool);
       this.#sightings.forget(pool);
-      // A new pool of that name has another past; one that only has no rollout now keeps its stop.
+      // A new pool of that name has another history. A pool that only lost its rollout keeps its stop.
       if (found === undefined) this.#stops.delete(pool);
       return undefined;
     }
@@ -83,7 +83,7 @@ export class RolloutAdmission {
     const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), writes));
     if (step.stop === undefined) this.#stops.delete(pool);
     else this.#stops.set(pool, { uid, rollout, stop: step.stop });
-    // One that turned NotReady before its write, so that this is sent again, is no canary any more.
+    // A node that turned NotReady before its write, which is then sent again, is no longer a canary.
     const isCurrent = ([node, generation]: [string, number | undefined]) =>
       generation === found.metadata.generation && !(step.isCanary && this.#state.node(node)?.ready === false);
     const current = [...underWay].filter(isCurrent).map(([node]) => node);
@@ -104,7 +104,7 @@ export class RolloutAdmission {
     return { ...step, next: step.next.filter(node => first.has(node)) };
   }
 
-  /** Of the last step that was computed, in milliseconds from then. */
+  /** settlesAfterMs of the last computed step, in milliseconds from its computation. */
   settlesAfterMs(pool: string): number | undefined {
     return this.#admissions.get(pool)?.settlesAfterMs;
   }
@@ -114,11 +114,11 @@ export class RolloutAdmission {
     if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool))
       this.computeStep(pool);
     const admission = this.#admissions.get(pool);
-    // The pool has no rollout any more: a plan that is made now would say so.
+    // The pool no longer has a rollout: a new plan would not need a slot.
     return admission === undefined || admission.allowed.has(node);
   }
 
-  /** As mayWrite(), right before the write: what its record is to say of the change. Until end() the node counts as in flight. */
+  /** mayWrite() right before a write. Returns the change for the record. Until end(), the node is in flight. */
   takeSlot(pool: string, node: string): RolloutChange | undefined {
     if (!this.mayWrite(pool, node)) return undefined;
     this.#unsure.delete(node);
@@ -127,7 +127,7 @@ export class RolloutAdmission {
     const rollout = current && rolloutHash(current);
     this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
     const record = recordOf(this.#state, node, pool);
-    // The change began with the drain: whether it broke the node is told by what the node was then.
+    // The change began with the drain: the readiness at that time decides whether the change broke the node.
     const hasBegun = record?.draining !== undefined && record.rollout === rollout;
     const isNotReady = this.#state.node(node)?.ready === false;
     return {
@@ -137,13 +137,13 @@ export class RolloutAdmission {
     };
   }
 
-  /** How the last write of the node has ended. */
+  /** Reports the result of the node's last write. */
   wrote(node: string, hasFailed: boolean): void {
     if (hasFailed) this.#refused.add(node);
     else this.#refused.delete(node);
   }
 
-  /** The write had no answer, and the node could not be read. It was guarded by the version. Its next slot is the same one: it takes no second place. */
+  /** For a write without a response, guarded by `resourceVersion`, if the node is unreadable: it keeps its slot. */
   keep(pool: string, node: string, resourceVersion: string): void {
     this.#underWay.get(pool)?.set(node, undefined);
     this.#unsure.set(node, resourceVersion);
@@ -156,7 +156,7 @@ export class RolloutAdmission {
     }
   }
 
-  /** The write has ended, one way or the other. */
+  /** The write has ended, successful or not. */
   end(pool: string, node: string): void {
     this.#unsure.delete(node);
     const [live, record] = [this.#state.node(node), recordOf(this.#state, node, pool)];
@@ -167,9 +167,9 @@ export class RolloutAdmission {
   }
 }
 
-// Nodes whose last write failed, as long as they exist: a node that was recreated under the name was not refused.
+// Existing nodes whose last write failed; a node that was recreated with the same name does not count.
 
-/** Names beyond twice those that were left are checked against the cluster state. */
+/** If the number of names doubles, those of missing nodes are removed. */
 const MIN_CHECK = 100;
 
 export class RefusedNodes {
@@ -200,19 +200,19 @@ export class RefusedNodes {
     return uid !== undefined && this.#state.node(name)?.uid === uid;
   }
 
-  /** How many are kept, those that are gone included. */
+  /** Number of stored names, including those of missing nodes. */
   get size(): number {
     return this.#uids.size;
   }
 }
 
-// The slot of a node in the rollout of its pool, while it is written: from the first take() that lets it through until end().
-// Whoever begins one ends it, so that no node counts as under way for ever.
+// The slot of a node in the rollout of its pool during a write: from the first successful take() until end(). Whoever
+// creates it must end it; otherwise the node stays in progress for ever.
 
 export class RolloutSlot {
   readonly #admission: RolloutAdmission;
   readonly #node: string;
-  /** The pool that let the node through. */
+  /** The pool that admitted the node. */
   #pool: string | undefined;
 
   constructor(admission: RolloutAdmission, node: string) {
@@ -220,19 +220,19 @@ export class RolloutSlot {
     this.#node = node;
   }
 
-  /** What the record of the node is to say of the change; undefined where it has to wait. */
+  /** The change for the node's record; undefined if the node has to wait. */
   take(pool: string): RolloutChange | undefined {
     const change = this.#admission.takeSlot(pool, this.#node);
     if (change === undefined) return undefined;
-    // Since the last attempt the node may have got into another pool.
+    // Since the last attempt, the node may have joined another pool.
     if (this.#pool !== pool) this.end();
     this.#pool = pool;
     return change;
   }
 
   /**
-   * Of a write without an answer nobody knows whether it was done, or still will be: the node keeps its place until it is seen in
-   * another version, by `read` or by anybody. @param resourceVersion that guards the write
+   * Without a response, the write may have happened or still happen: the node keeps its slot until it has another
+   * resourceVersion, seen by `read` or otherwise. @param resourceVersion that guards the write
    */
   async during<T>(write: Promise<T>, resourceVersion: string, read: () => Promise<Node | undefined>): Promise<T> {
     try {
@@ -251,7 +251,7 @@ export class RolloutSlot {
     this.#pool = undefined;
   }
 
-  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a slot of its own. */
+  /** Ends the slot. Later writes need a new one, as a node may have failed during this write. */
   release(): void {
     const pool = this.#pool;
     this.end();

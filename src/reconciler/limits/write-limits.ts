@@ -1,4 +1,4 @@
-/** WriteRateLimiter for each kind of object that is written: when each has to wait, and with which error. */
+/** WriteRateLimiter for each kind of written object: when a write has to wait, and with which error. */
 import type { ClusterPort } from '../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
@@ -9,12 +9,12 @@ import { throttledError, WriteError } from '../outcome.ts';
 import { isRepair, managerOf, whatOf } from './contested-keys.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
 
-/** Changes that the message names. */
+/** Maximum number of changes in the message. */
 const MAX_NAMED = 3;
-/** Bytes of a value in the message; only annotations have longer ones. */
+/** Maximum bytes of a value in the message; only annotations have longer ones. */
 const MAX_VALUE_LENGTH = 200;
 
-/** Throws WriteError when the node has to wait. */
+/** Throws WriteError if the node has to wait. */
 export async function assertNodeFree(
   name: string,
   uid: string,
@@ -29,14 +29,14 @@ export async function assertNodeFree(
   throw new WriteError(error, { retryAfterMs, isThrottled: false });
 }
 
-/** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
+/** The error of a node that needs no write now, but that something else kept changing until a short while ago. */
 export function contestedError(name: string, { state, writeLimiter }: WriterOptions): WriteError | undefined {
   const uid = state.node(name)?.uid;
   const contest = uid === undefined ? undefined : writeLimiter.contested(uid);
   return contest && throttledError(contest);
 }
 
-/** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
+/** For a node at its limit of writes. @param isContested the writes repaired changes of other writers */
 export async function limitError(
   node: string,
   changes: readonly Change[],
@@ -62,7 +62,7 @@ export async function limitError(
   );
 }
 
-/** What others did, which the change repairs. */
+/** The change of others that this change repairs. */
 function describe(change: Change): string {
   const { from, to } = change;
   const slot = whatOf(change);
@@ -71,19 +71,19 @@ function describe(change: Change): string {
   return to === undefined ? `setting ${slot} to "${theirs}"` : `changing ${slot} from "${ours}" to "${theirs}"`;
 }
 
-// Rate limit of the finalizer and of our annotations of a pool: where something else keeps removing one, it would be
-// written again as fast as it is removed. At most 10 writes a minute for each of them, then one a
-// minute until it stays for 10 s (rate-limiters.ts). A pool needs two or three of these writes in its life, and two for
-// each change of its handler where others changed its RuntimeClass.
+// Rate limit for the finalizer and our annotations of a pool: if something else keeps removing one, it would be written
+// again at full speed. At most 10 writes a minute for each of them, then one a minute until it stays for 10 s
+// (rate-limiters.ts). Normally, a pool needs two or three of these writes in total, and two for each change of its
+// handler if others changed its RuntimeClass.
 
 export interface MetadataField {
-  /** As `finalizer a/b`. */
+  /** For example `finalizer a/b`. */
   name: string;
-  /** As managedFields have it. */
+  /** Path as in managedFields. */
   path: readonly string[];
 }
 
-/** Throws WriteError when the field has to wait. */
+/** Throws WriteError if the field has to wait. */
 export async function assertMetadataFree(
   pool: NodePool,
   field: MetadataField,
@@ -97,7 +97,7 @@ export async function assertMetadataFree(
   throw new WriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isThrottled: false });
 }
 
-/** Throws WriteError for a field that is there now, and that something else kept removing a short while ago. */
+/** Throws WriteError if the field is present, but something else kept removing it until a short while ago. */
 export function assertUncontested(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
   const contest = writeLimiter?.contested(metadataKey(pool, field));
   if (contest !== undefined) throw throttledError(contest);
@@ -113,7 +113,7 @@ async function removedError(
   { name: what, path }: MetadataField,
   cluster: ClusterPort,
 ): Promise<NodepoolError> {
-  // The name is optional in the message. managedFields has who sets another value, not who removes the field.
+  // The name is optional. managedFields says who sets another value, not who removes the field.
   const manager = await cluster.pools.fieldManager(name, path).catch(ifRefused(undefined));
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
@@ -129,7 +129,7 @@ function metadataKey({ metadata: { name, uid } }: NodePool, field: MetadataField
 
 // RuntimeClasses.
 
-/** Throws WriteError when the RuntimeClass has to wait. */
+/** Throws WriteError if the RuntimeClass has to wait. */
 export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimiter): void {
   const key = runtimeClassKey(name);
   const verdict = writeLimiter.check(key, []);
@@ -143,7 +143,7 @@ export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimi
   throw new WriteError(error, { retryAfterMs: writeLimiter.limited(key, error, false), isThrottled: false });
 }
 
-/** The server accepted a write. @param altered where it stored something else; thrown, with the delay of the next attempt */
+/** Call after an accepted write. @param altered the server's alteration, thrown with the delay of the next attempt */
 export function runtimeClassWritten(
   name: string,
   altered: NodepoolError | undefined,
@@ -159,15 +159,15 @@ function runtimeClassKey(name: string): string {
   return `RuntimeClass ${name}`;
 }
 
-// Statuses. Only those that the server altered count here: StatusRateLimiter limits the others.
+// Statuses. Only altered ones count here: StatusRateLimiter limits the others.
 
-/** Throws WriteError when this status has to wait after an altered write. */
+/** Throws WriteError if this status has to wait after an altered write. */
 export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
   const verdict = writeLimiter.check(statusKey(pool), []);
   if (verdict.kind === 'throttled') throw throttledError(verdict);
 }
 
-/** The server accepted a write. @param altered where it stored something else @returns that, with the delay of the next attempt */
+/** Call after an accepted write. @param altered the server's alteration, returned with the delay */
 export function statusWritten(
   pool: ObjectMeta,
   altered: NodepoolError | undefined,
@@ -182,7 +182,7 @@ export function statusWritten(
   return alteredLater(key, altered, writeLimiter);
 }
 
-/** The status of a new generation does not wait for that of the one before. */
+/** The status of a new generation does not wait for that of the previous generation. */
 function statusKey({ name, uid, generation }: ObjectMeta): string {
   return `status of NodePool ${name} ${uid} ${generation}`;
 }

@@ -1,6 +1,4 @@
-/**
- * The plan of a command for the whole cluster: a value that can be shown, compared and dry-run. Planning writes nothing.
- */
+/** The plan of a command for the whole cluster, for display, comparison and dry runs. Planning writes nothing. */
 import { defined } from '../../nodepool/json.ts';
 import { allChanges, type DuePlan, dueOf, endOf } from '../../nodepool/plan/plan.ts';
 import {
@@ -21,36 +19,36 @@ import { nodePlan } from './node-plan.ts';
 import { recordedMembers, stepOf } from './rollout-plan.ts';
 
 export interface ClusterPlan {
-  /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
+  /** Nodes to write, by name. Those with a drain but no patch are written after their pods are evicted. */
   nodes: DuePlan[];
-  /** Nodes that are not written for now: their pool is paused, or they have no slot in a rollout yet. */
+  /** Nodes that are not written yet: their pool is paused, or they have no slot in a rollout yet. */
   later: LaterPlan[];
-  /** Of pools whose rollout is not done, or does something now. */
+  /** Pools whose rollout is not complete, or has a step now. */
   rollouts: PlannedRollout[];
   /** Nodes that a pool matches and another pool owns. */
   conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: PlannedRuntimeClass[];
-  /** Pools that are not applied because their spec is invalid. */
+  /** Pools that are not applied, because their spec is invalid. */
   invalid: { pool: string; errors: FieldError[] }[];
-  /** Nodes that are not written: the labels of each of these pools make the node a member of another. */
+  /** Nodes that are not written: the labels of each of these pools make the node a member of another one. */
   circles: { node: string; pools: readonly string[] }[];
-  /** Nodes that are not written: what their pool removes does not fit into the record. */
+  /** Nodes that are not written: the values that their pool removes do not fit into the record. */
   oversized: string[];
 }
 
 export type LaterPlan = DuePlan & {
-  /** The pool that is paused; undefined: it has no slot in a rollout yet. */
+  /** The paused pool; undefined if the node has no slot in a rollout yet. */
   pausedBy?: string;
 };
 
 export interface PlannedRuntimeClass {
   name: string;
   kind: Exclude<RuntimeClassPlan['kind'], 'none'>;
-  /** What changes for its pods; absent: nothing, or it is deleted. */
+  /** Changes for its pods; absent if there are none, or if it is deleted. */
   change?: SchedulingChange;
 }
 
-/** What plans do in the end, nodes that wait for a slot in a rollout included; those of paused pools are not. */
+/** Final plans, including nodes that wait for a slot in a rollout, but not nodes of paused pools. */
 export function plansToTheEnd({ nodes, later }: ClusterPlan): DuePlan[] {
   return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
 }
@@ -59,7 +57,7 @@ export interface PlannedRollout extends RolloutStep {
   pool: string;
 }
 
-/** Throws NodepoolError for an impossible membership change. @param now for rollouts; without it no node has a slot */
+/** Throws NodepoolError for an impossible membership change. @param now for rollouts; default: no node has a slot */
 export function planCluster(state: ClusterState, intent: Intent, now?: Date): ClusterPlan {
   const after = stateAfter(state, intent);
   const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {
@@ -105,7 +103,7 @@ function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): P
 }
 
 function ofPools(state: ClusterState, pools: readonly string[]) {
-  // A pool that is being deleted is released whatever its spec says.
+  // A pool that is being deleted is released even if its spec is invalid.
   const errorsOf = (name: string) => (state.isActive(name) ? state.poolIndex.errors(name) : []);
   return {
     conflicts: pools.flatMap(name => {

@@ -1,4 +1,4 @@
-/** What a command wants to change, and the cluster state after that change. */
+/** The change that a command requests, and the cluster state after it. */
 import { type LabelPatch, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../state/cluster-state.ts';
@@ -6,14 +6,14 @@ import type { MembershipChanges } from './membership-change.ts';
 
 /** Without optional fields: apply the pools' labels and taints to their nodes. */
 export interface Intent {
-  /** Names of the pools whose nodes may be written. The name of a deleted pool releases the nodes that still carry its record. */
+  /** Names of pools whose nodes may be written. The name of a deleted pool releases nodes with its record. */
   pools: readonly string[];
-  /** Pools that are created or edited, as they are after that. */
+  /** Created or edited pools, in their state after the change. */
   specs?: readonly NodePool[];
-  /** Labels that nodes get before the pools are reconciled, by name of the node. */
+  /** Labels that nodes get before the pools are reconciled, by node name. */
   labels?: ReadonlyMap<string, LabelPatch>;
   isDeletion?: boolean;
-  /** Nodes whose membership changes. Of a pool that is not deleted, no other node is written. */
+  /** Nodes whose membership changes. Other nodes of a pool that is not deleted are not written. */
   changes?: MembershipChanges;
 }
 
@@ -39,7 +39,7 @@ export function stateBefore(state: ClusterState, { pools, isDeletion = false }: 
   return new ClusterState(withPools(state, staying), state.nodes(), [], state.rules, state.births);
 }
 
-/** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
+/** Names of the nodes that the intent may change: nodes of the pools before it, and after it. */
 export function nodesOf(
   { pools, labels, changes, isDeletion }: Intent,
   before: ClusterState,
@@ -48,7 +48,7 @@ export function nodesOf(
   const changed = changes === undefined ? [] : [...changes.keys()];
   if (changes !== undefined && !isDeletion) return changed;
   const managed = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.managedNodes(pool)));
-  // Its labels may make a node a member of a pool outside of the intent.
+  // Its labels may make a node a member of a pool that is not in the intent.
   const labelled = labels === undefined ? [] : [...labels.keys()];
   return [...new Set([...managed.map(({ name }) => name), ...labelled, ...changed])].toSorted();
 }

@@ -1,4 +1,4 @@
-/** What STATUS, DUE and DRIFT of a pool are by the nodes as they are now. */
+/** STATUS, DUE and DRIFT of a pool, computed from the current nodes. */
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
@@ -8,7 +8,7 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { differs, nodePlan } from './node-plan.ts';
 import { stepOf } from './rollout-plan.ts';
 
-/** @param now of the server, for rollouts */
+/** @param now the server's time, for rollouts */
 export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveState {
   const { name } = pool.metadata;
   const members = state.members(name);
@@ -21,7 +21,7 @@ export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveS
     due++;
     if (allChanges(dueOf(plan)).some(({ reason }) => reason === 'drift')) drifted++;
   }
-  // Nodes that left have the pool's labels and taints until they are removed. One that joined another is due there.
+  // Nodes that left keep the pool's labels and taints until they are removed. A node in another pool is due there.
   for (const { name: node } of state.managedNodes(name)) {
     const plan = state.ownership(node)?.owner === undefined ? nodePlan(state, node) : undefined;
     if (plan !== undefined && differs(plan)) due++;
@@ -33,7 +33,7 @@ export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveS
   };
 }
 
-/** A spec that no reconcile has seen has begun no rollout. */
+/** A spec that no reconcile has seen has not started a rollout. */
 function rolloutOf(state: ClusterState, pool: NodePool, now: Date): LiveState['rollout'] {
   if (pool.spec.rollout === undefined || isPaused(pool) || isStale(pool)) return undefined;
   const { isStopped, pending, settling } = stepOf(state, pool, now);

@@ -1,4 +1,4 @@
-/** Nodes that a person adds, removes or moves: the labels go with the patch of all that follows from them. */
+/** Nodes that a person adds, removes or moves: the labels and all resulting changes are one patch. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
@@ -15,14 +15,14 @@ export interface MembershipChange {
   pool: string;
   /** The pool that is to own the node; undefined: the membership rules decide. */
   to: string | undefined;
-  /** The membership labels to set or remove, for the node as it is now. Throws NodepoolError where they must stay. */
+  /** The membership labels to set or remove, for the current node. Throws NodepoolError if they must stay. */
   labels: (node: Node, ownership: Ownership) => LabelPatch;
 }
 
-/** By name of the node. */
+/** By node name. */
 export type MembershipChanges = ReadonlyMap<string, MembershipChange>;
 
-/** The one patch of a change: labels, what the old pool takes back, what the new one sets. Throws if impossible. */
+/** The one patch of a change: labels, removals of the old pool, values of the new one. Throws if impossible. */
 export function planMembershipChange(
   state: ClusterState,
   name: string,
@@ -32,7 +32,7 @@ export function planMembershipChange(
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
   const labels = withoutSetValues(node.labels, change.labels(node, ownership));
-  // A pool of the earlier operator holds a node by its label alone (membership.ts): now the record says so.
+  // A pool of the earlier operator owns a node only by its label (membership.ts): now the record says so.
   const record = node.record ?? (ownership.record && formatRecord(ownership.record));
   const relabelled: Node = {
     ...node,
@@ -40,7 +40,7 @@ export function planMembershipChange(
     ...(record === undefined ? {} : { record }),
   };
   const found = state.poolIndex.ownership(relabelled);
-  // A node that joins such a pool has nothing of the pool yet.
+  // A node that joins such a pool has no values of the pool yet.
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
     change.to === undefined ? planForOwner(state, relabelled, after) : planForPool(state, relabelled, after, change.to);
@@ -50,7 +50,7 @@ export function planMembershipChange(
   const first: NodePlan = isRelabelled
     ? { ...whose, kind: 'write', changes: changesOf(node, labels), patch }
     : { ...whose, kind: 'same' };
-  // What a person asks for by the name of the node waits for no slot.
+  // A change that a person requested for a named node waits for no slot.
   const whole = pastRollout(withNextSteps(state, [first, plan]));
   if (dueOf(whole)?.kind === 'write') assertNotPaused(state, whole, ownership);
   return whole;
@@ -64,7 +64,7 @@ function assertNotPaused(state: ClusterState, plan: NodePlan, before: Ownership)
 
 /** Plans the node for the pool of the change, whichever other pools match it. */
 function planForPool(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
-  // Without the stops of its rollouts: they hold back nobody who is asked for by name.
+  // Without the stops of its rollouts: they do not apply to nodes that a person named.
   const { status: _stops, ...pool } = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
   const rules = rulesFor(state, record?.pool, pool);
@@ -75,7 +75,7 @@ function poolOf(state: ClusterState, name: string | undefined): NodePool | undef
   return name === undefined ? undefined : state.pool(name);
 }
 
-/** Throws NodepoolError when the pool may not get nodes. */
+/** Throws NodepoolError if the pool may not get nodes. */
 export function poolForNodes(state: ClusterState, name: string): NodePool {
   const pool = state.pool(name);
   if (pool === undefined) throw new NodepoolError('cluster', `pool ${name} was deleted meanwhile`);

@@ -1,4 +1,4 @@
-/** What a pool sets or removes can itself make a node join or leave another pool: that is in the same patch. */
+/** The labels of a pool can make a node join or leave another pool: all resulting changes are one patch. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual, defined } from '../../nodepool/json.ts';
 import { patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
@@ -27,10 +27,10 @@ import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
 import type { Node, NodePool, Taint } from '../../nodepool/types.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 
-/** A change of the node or of any pool's spec replaces the ownership. */
+/** A change of the node, or of any pool's spec, replaces the ownership object. */
 const plans = new WeakMap<Ownership, NodePlan>();
 
-/** Undefined when the node is not known. @param isCleared see planMerge() */
+/** Undefined if the node is not known. @param isCleared see planMerge() */
 export function nodePlan(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
   const node = state.node(name);
   const ownership = state.ownership(name);
@@ -44,7 +44,7 @@ export function nodePlan(state: ClusterState, name: string, isCleared = false): 
   return whole;
 }
 
-/** What is written on a member that waits for its slot in a rollout. Nothing where that would move it to another pool. */
+/** The write for a member that waits for its slot in a rollout. None if it would move the node to another pool. */
 function planUntilSlot(state: ClusterState, node: Node, { owner, record }: Ownership): RolloutStepPlan['meanwhile'] {
   const pool = owner === undefined ? undefined : state.pool(owner);
   if (pool === undefined || record === undefined || record.pool !== owner) return undefined;
@@ -55,12 +55,12 @@ function planUntilSlot(state: ClusterState, node: Node, { owner, record }: Owner
   return mayMove && state.poolIndex.ownership(patchedNode(node, patch)).owner !== owner ? undefined : plan;
 }
 
-/** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
+/** Whether there is something to write or to report: each run reports a plan that cannot be written. */
 export function isDue(plan: NodePlan | undefined): boolean {
   return plan !== undefined && plan.kind !== 'paused' && plan.kind !== 'same';
 }
 
-/** Whether it may have to wait although nothing fails: for a resume, a slot in a rollout, or pods. */
+/** Whether the plan may have to wait without a failure: for a resume, a slot in a rollout, or pods. */
 export function mayWait(plan: NodePlan): boolean {
   switch (plan.kind) {
     case 'paused':
@@ -79,7 +79,7 @@ export function mayWait(plan: NodePlan): boolean {
   }
 }
 
-/** Whether labels, taints or annotations of the node are not as its pool says. A record alone that is due is no difference. */
+/** Whether labels, taints or annotations differ from the pool. A difference in the record does not count. */
 export function differs(plan: NodePlan): boolean {
   switch (plan.kind) {
     case 'paused':
@@ -97,7 +97,7 @@ export function differs(plan: NodePlan): boolean {
   }
 }
 
-/** Names of the members whose labels, taints or annotations are not as the pool says. */
+/** Names of the members whose labels, taints or annotations differ from the pool. */
 export function differing(state: ClusterState, pool: string): string[] {
   return state.members(pool).flatMap(({ name }) => {
     const plan = nodePlan(state, name);
@@ -105,11 +105,11 @@ export function differing(state: ClusterState, pool: string): string[] {
   });
 }
 
-/** The plan of the owner alone. @param isCleared see planMerge() */
+/** The plan of the owner only. @param isCleared see planMerge() */
 export function planForOwner(state: ClusterState, node: Node, ownership: Ownership, isCleared = false): NodePlan {
   const paused = pausedPool(state, ownership);
   const { record } = ownership;
-  // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
+  // A deleted pool still releases the node; the values of the paused pool have to wait.
   if (paused !== undefined && record !== undefined && !state.isActive(record.pool))
     return planMerge(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
   const plan = planUnlessInvalid(state, node, ownership, isCleared);
@@ -122,7 +122,7 @@ function behindPause(plan: NodePlan, pool: string): NodePlan {
   return { kind: 'paused', pool, node, owner, previous, after: plan };
 }
 
-/** The pool whose pause forbids a write of the node: the one that holds it, or the one that would get it. */
+/** The paused pool that forbids a write of the node: its current owner, or its next one. */
 export function pausedPool(state: ClusterState, { record, owner }: Ownership): string | undefined {
   const pools = [record?.pool, owner].flatMap(name => (name === undefined ? [] : (state.pool(name) ?? [])));
   return pools.find(isPaused)?.metadata.name;
@@ -149,27 +149,27 @@ function planUnlessInvalid(state: ClusterState, node: Node, ownership: Ownership
     rulesFor(state, ownership.record?.pool, owner),
     state.births.of(node, owner),
   );
-  // A pool whose spec is invalid does not change its nodes.
+  // A pool with an invalid spec does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
   if (!frozen || plan.kind === 'oversized') return plan;
   return { kind: 'same', node, owner: plan.owner, previous: plan.previous };
 }
 
-/** Longer chains of pools are taken for circles. */
+/** Longer chains of pools count as cycles. */
 const MAX_STEPS = 10;
 
-/** The steps and all steps that follow from them, as one plan for the node of the first. */
+/** The steps and all resulting steps, as one plan for the node of the first. */
 export function withNextSteps(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
   let last = endOf(steps.at(-1) ?? steps[0]);
-  // Mostly no pool selects by the labels that are set.
+  // Usually no pool selects by the labels that are set.
   while (last.kind === 'write' && last.patch.labels && state.poolIndex.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
     const step = planForOwner(state, node, state.poolIndex.ownership(node));
     last = endOf(step);
-    // A step that cannot be written cancels the plan: without it the node would be left between two pools.
+    // A step that cannot be written cancels the plan: otherwise the node would be left between two pools.
     if (last.kind !== 'write' && last.kind !== 'oversized') break;
-    // A node that was released is not between two pools.
+    // A released node is not between two pools.
     if (step.kind === 'paused' && all.at(-1)?.owner === undefined) break;
     all.push(step);
     if (all.length > MAX_STEPS) return circular(steps[0], all);
@@ -258,7 +258,7 @@ function patchedAnnotations({ annotations }: Node, patch: NodePatch): { annotati
 
 // Why a plan of a node cannot be written.
 
-/** The labels of each of these pools make the node a member of another: it is not written. */
+/** The labels of each of these pools make the node a member of another one: it is not written. */
 export function circleError(node: string, circle: readonly string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
@@ -268,7 +268,7 @@ export function circleError(node: string, circle: readonly string[]): NodepoolEr
   );
 }
 
-/** @param pool the one whose record it is */
+/** @param pool the pool of the record */
 export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
   const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
   const [what, next] =
@@ -288,12 +288,12 @@ export function oversizedError(node: string, pool: NodePool | undefined): Nodepo
   );
 }
 
-// Consent to taints with the effect NoExecute, which evict pods: what a plan needs, and whether it was given.
+// Consent to NoExecute taints, which evict pods: the consent that a plan needs, and whether it was given.
 
-/** Ends what noExecuteOf() gives of a taint that is set after evictions. */
+/** Suffix in noExecuteOf() for a taint that is set after evictions. */
 const AFTER_EVICTIONS = ' after evictions';
 
-/** Each as `node key=value:NoExecute`; those of `noExecute: Drain` end with AFTER_EVICTIONS: a consent of its own. */
+/** In the form `node key=value:NoExecute`. `noExecute: Drain` needs a separate consent: with AFTER_EVICTIONS. */
 export function noExecuteOf(plans: readonly DuePlan[]): Set<string> {
   return new Set(
     plans.flatMap(plan => {
@@ -310,7 +310,7 @@ function drained(taint: string): string {
   return taint + AFTER_EVICTIONS;
 }
 
-/** Throws where the plan adds a NoExecute taint that no consent covers. @param consent undefined: all */
+/** Throws if the plan adds a NoExecute taint without consent. @param consent undefined: consent to all */
 export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | undefined): void {
   if (consent === undefined) return;
   const isCovered = (taint: string) => consent.has(taint) || consent.has(taint.replace(AFTER_EVICTIONS, ''));

@@ -1,4 +1,4 @@
-/** Which nodes are next, and what members have of the spec, by the cluster state and this process's writes. */
+/** Rollout state of the members, and the next nodes, from the cluster state and the writes of this process. */
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../nodepool/plan/record.ts';
 import { isGradual, type RecordedMember } from '../../nodepool/plan/runtime-class.ts';
@@ -17,22 +17,22 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { hasTurned, type RolloutSightings } from '../state/rollout-sightings.ts';
 import { nodePlan, rulesFor } from './node-plan.ts';
 
-/** What this process knows, and the nodes do not say. */
+/** What this process knows that the nodes do not have. */
 export interface RolloutWrites {
-  /** Nodes that are being changed, each for which generation. */
+  /** Nodes that are being written, each with its generation. */
   underWay: ReadonlyMap<string, number | undefined>;
   /** Nodes whose last write failed. */
   refused: { has(node: string): boolean };
-  /** Undefined where nothing was seen before. */
+  /** Undefined if nothing was observed before. */
   sightings?: RolloutSightings;
-  /** A stop that the status may not have yet. */
+  /** A stop that may not be in the status yet. */
   stop?: RolloutStop | undefined;
 }
 
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
 const NO_WRITES: RolloutWrites = { underWay: NONE, refused: new Set() };
 
-/** Of a pool with spec.rollout. */
+/** For a pool with spec.rollout. */
 export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: RolloutWrites = NO_WRITES): RolloutStep {
   const { metadata, spec } = pool;
   const members = state.members(metadata.name);
@@ -46,7 +46,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: R
   });
 }
 
-/** The latest generation of another spec that a rollout has brought to a member. Those of an earlier pool of the name do not count. */
+/** The latest generation of another spec in a member's record, ignoring an earlier pool of that name. */
 function latestOther(state: ClusterState, pool: NodePool, members: readonly Node[]): number {
   const [hash, current] = [rolloutHash(pool), pool.metadata.generation ?? 0];
   let latest = 0;
@@ -70,7 +70,7 @@ function nodeOf(
   const { generation } = pool.metadata;
   const record = recordOf(state, name, pool.metadata.name);
   const isPending = isRolloutStep(nodePlan(state, name));
-  // A time too far ahead is none: a stop by it could not be resumed.
+  // A time too far in the future is ignored: a stop at that time could not be resumed.
   const readySince = seconds === undefined || isTooFarAhead(seconds * 1000, now) ? undefined : seconds * 1000;
   const isRefused = refused.has(name);
   const isThis = record?.rollout === rolloutHash(pool);
@@ -115,18 +115,18 @@ function nodeOf(
   };
 }
 
-/** What another pool remembers of the node is not of this rollout. */
+/** A record of another pool does not belong to this rollout. */
 export function recordOf(state: ClusterState, node: string, pool: string): AppliedRecord | undefined {
   const record = state.ownership(node)?.record;
   return record?.pool === pool ? record : undefined;
 }
 
-/** An earlier version did not note it: then by the times, as far as the clocks agree. */
+/** Records of earlier versions have no wasNotReady: compare the times, if the clocks agree. */
 function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed = 0): boolean {
   return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
 }
 
-/** What the last reconcile found. @param known a stop that this process knows */
+/** The state at the last reconcile. @param known a stop that this process knows */
 function before(
   pool: NodePool,
   known: RolloutStop | undefined,
@@ -134,7 +134,7 @@ function before(
 ): { wasComplete: boolean; stopped: RolloutStop | undefined } {
   const found = progressOf(pool);
   const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
-  // Of an earlier version, or where the CRD drops the field.
+  // Written by an earlier version, or with a CRD that drops the field.
   const at = reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined;
   const told = at === undefined ? undefined : { at, nodes: [] };
   const stopped = known ?? stoppedRollout(pool) ?? told;
@@ -147,7 +147,7 @@ function timeOf(text: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Members by what a rollout has brought to them. A node that joins, or was born in the pool, gets all of the spec at once. */
+/** Members with the values of earlier rollouts. New nodes are left out, as they get the full spec at once. */
 export function recordedMembers(pool: NodePool, state: ClusterState): RecordedMember[] {
   const { name } = pool.metadata;
   if (!isGradual(pool)) return [];

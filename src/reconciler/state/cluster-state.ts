@@ -1,14 +1,15 @@
 /**
- * What the reconciler reads: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
+ * The input of the reconciler: pools, nodes and RuntimeClasses as last seen, and which nodes affect which pool.
  *
- * What is seen comes from caches and from the answers to our own requests, in any order:
- * - An object never goes back to an older resourceVersion, nor a name to an earlier object that had it.
+ * Objects come from caches and from the responses to our own requests, in any order:
+ * - An object never goes back to an older resourceVersion, and a name never goes back to an earlier object.
  * - A deleted object does not come back, unless a read that started after the deletion still finds it; a late "not
  *   found" removes only the object that was read.
- * - The observer is called with every pool that a change concerns, whether a cache or a response brought the change.
+ * - The observer is called with every affected pool, whether a cache or a response brought the change.
  *
- * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
- * retry, and no concurrent change is lost; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
+ * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs
+ * a retry, and no concurrent change is lost. A pool that was deleted or replaced meanwhile is detected after its nodes
+ * were written.
  */
 import { systemClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
@@ -23,9 +24,9 @@ import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
 
 export interface ClusterStateObserver {
-  /** The pools to reconcile: those that the object concerned before the change, and those that it concerns now. */
+  /** The pools to reconcile: those that the object affected before the change, and those that it affects now. */
   concerned(pools: Iterable<string>): void;
-  /** A node is gone from the cluster. @param holder the pool whose record it carried */
+  /** A node no longer exists in the cluster. @param holder the pool of its record */
   nodeGone(node: string, holder: string | undefined): void;
 }
 
@@ -35,25 +36,25 @@ export class ClusterState {
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
   readonly #ownerships = new OwnershipIndex(this.#pools, this.#nodes);
   readonly #deleted = new DeletedUids();
-  /** Statuses that are about to be written, by pool: seeing one enqueues nothing. */
+  /** Statuses about to be written, by pool: their events enqueue nothing. */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
-  /** By name; see poolReadAt(). */
+  /** By pool name; see poolReadAt(). */
   readonly #poolsReadAt = new Map<string, number>();
-  /** By name of the pool; see readiness(). */
+  /** By pool name; see readiness(). */
   readonly #readiness = new Map<string, number>();
 
-  /** Monotonic milliseconds: what it was made of was read before. */
+  /** Monotonic milliseconds: the initial objects were read before this time. */
   readonly madeAt = systemClock.now();
-  /** The pools that it was made of, by name: a run without caches shows a person what their specs do. */
+  /** The initial pools, by name: a run without caches shows a person the effects of their specs. */
   readonly poolsAtStart: ReadonlyMap<string, NodePool>;
 
-  /** Of every plan. */
+  /** For every plan. */
   readonly rules: PlanRules;
-  /** Whether nodes that join get startup taints. */
+  /** Whether joining nodes get startup taints. */
   readonly births: NodeBirths;
 
-  /** @param births by the wall clock where no plan is made */
+  /** @param births default: by the wall clock, if no plan is made */
   constructor(
     pools: Iterable<NodePool>,
     nodes: Iterable<Node>,
@@ -73,7 +74,7 @@ export class ClusterState {
     return this.#pools.get(name);
   }
 
-  /** Monotonic milliseconds: when an answer of the server or a cache last had the pool; -Infinity if not since madeAt. */
+  /** Monotonic milliseconds: last time a response or cache had the pool; -Infinity if not since madeAt. */
   poolReadAt(name: string): number {
     return this.#poolsReadAt.get(name) ?? Number.NEGATIVE_INFINITY;
   }
@@ -83,12 +84,12 @@ export class ClusterState {
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   }
 
-  /** Errors of the pools' specs, and which pool would own a node that is not in this state. */
+  /** Errors of the pools' specs, and the owner of a node that is not in this state. */
   get poolIndex(): PoolIndex {
     return this.#ownerships.index;
   }
 
-  /** The pools, and the names of pools that are gone but left records on nodes. */
+  /** The pools, and the names of deleted pools that left records on nodes. */
   poolNames(): string[] {
     return [...new Set([...this.#pools.keys(), ...this.#ownerships.poolNames()])].sort();
   }
@@ -113,7 +114,7 @@ export class ClusterState {
     return this.#ownerships.select(pool, ownership => ownership.owner === pool);
   }
 
-  /** Nodes whose labels and taints are the pool's to write: its members, and those that still carry its record. */
+  /** Nodes whose labels and taints the pool may write: its members, and nodes that still have its record. */
   managedNodes(pool: string): Node[] {
     return this.#ownerships.select(pool, ownership => ownership.owner === pool || ownership.record?.pool === pool);
   }
@@ -128,7 +129,7 @@ export class ClusterState {
       });
   }
 
-  /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
+  /** The pools that the node affects: its owner, the pool of its record, and matching pools that do not own it. */
   poolsOf(node: string): string[] {
     return this.#ownerships.poolsOf(node);
   }
@@ -147,17 +148,17 @@ export class ClusterState {
     return this.#runtimeClasses.get(name);
   }
 
-  /** Calls the observer for changes from now on, not for what is in the state already. */
+  /** Calls the observer for changes from now on, not for the current state. */
   observe(observer: ClusterStateObserver): void {
     this.#observer = observer;
   }
 
-  /** To be called before an object is read: the answer is newer than the deletions before it. */
+  /** Call it before an object is read: the response is newer than earlier deletions. */
   beginRead(): ReadTime {
     return this.#deleted.beginRead();
   }
 
-  /** @param readTime beginRead() before the read that returned it; none for an object from a cache or from the response to a write */
+  /** @param readTime beginRead() before its read; undefined for objects from caches and responses to writes */
   setPool(pool: NodePool, readTime?: ReadTime): void {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
@@ -175,12 +176,12 @@ export class ClusterState {
     this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
   }
 
-  /** Seeing this status does not enqueue the pool: a failure with another message each time would retry it at once. */
+  /** The event of this status does not enqueue the pool: a failure with a changing message would retry at once. */
   expectStatus(pool: string, status: NodePoolStatus): void {
     this.#expected.set(pool, status);
   }
 
-  /** @param uid of the deleted object: one of that name with another UID stays */
+  /** @param uid of the deleted object: an object of that name with another UID stays */
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
@@ -192,10 +193,10 @@ export class ClusterState {
     if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
   }
 
-  /** @param readTime as of setPool() */
+  /** @param readTime as in setPool() */
   setNode(node: Node, readTime?: ReadTime): void {
     if (this.#isPast(this.#nodes.get(node.name), node, readTime)) return;
-    // A node that was recreated under the name: the earlier one is gone.
+    // If the node was recreated with the same name, the earlier node is gone.
     const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
@@ -207,7 +208,7 @@ export class ClusterState {
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
   }
 
-  /** Grows whenever a node that concerns the pool turns Ready or NotReady. */
+  /** Increases whenever a node that affects the pool turns Ready or NotReady. */
   readiness(pool: string): number {
     return this.#readiness.get(pool) ?? 0;
   }
@@ -216,7 +217,7 @@ export class ClusterState {
     for (const pool of this.poolsOf(node)) this.#readiness.set(pool, this.readiness(pool) + 1);
   }
 
-  /** @param uid of the deleted object: one of that name with another UID stays */
+  /** @param uid of the deleted object: an object of that name with another UID stays */
   removeNode(name: string, uid: string): void {
     if (!this.#take(this.#nodes.get(name), uid)) return;
     const holder = this.#observer && this.ownership(name)?.record?.pool;
@@ -228,7 +229,7 @@ export class ClusterState {
     this.#observer?.concerned(concerned);
   }
 
-  /** @param readTime as of setPool() */
+  /** @param readTime as in setPool() */
   setRuntimeClass(runtimeClass: RuntimeClass, readTime?: ReadTime): void {
     const { name } = runtimeClass.metadata;
     const before = this.#runtimeClasses.get(name)?.metadata;
@@ -237,7 +238,7 @@ export class ClusterState {
     if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
   }
 
-  /** @param uid of the deleted object: one of that name with another UID stays */
+  /** @param uid of the deleted object: an object of that name with another UID stays */
   removeRuntimeClass(name: string, uid: string | undefined): void {
     if (!this.#take(this.#runtimeClasses.get(name)?.metadata, uid)) return;
     this.#runtimeClasses.delete(name);
@@ -249,7 +250,7 @@ export class ClusterState {
     if (pool !== undefined && this.#pools.has(pool)) this.#observer?.concerned([pool]);
   }
 
-  /** Whether the object is older than what is there, or known to be gone. */
+  /** Whether the object is older than the known one, or known to be deleted. */
   #isPast(
     before: Versioned | undefined,
     { uid = '', resourceVersion = '' }: Versioned,
@@ -258,7 +259,7 @@ export class ClusterState {
     return this.#deleted.isDeleted(uid, readTime) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
-  /** Whether the object is in the state, to be removed; its UID counts as deleted from now on either way. */
+  /** Whether the object is in the state, to be removed. Its UID counts as deleted from now on in any case. */
   #take(before: Versioned | undefined, uid: string | undefined): boolean {
     if (uid !== undefined) this.#deleted.add(uid);
     return before !== undefined && before.uid === uid;
@@ -275,20 +276,20 @@ export function clusterStateOf(
   return new ClusterState(pools, nodes, runtimeClasses, rules, new NodeBirths(serverTime));
 }
 
-// Remembers which objects are deleted, so that a late response or event does not add them again.
+// Remembers deleted objects, so that a late response or event does not add them again.
 
-/** When a read began, among deletions: the number of the next deletion. */
+/** The time of a read relative to deletions: the number of the next deletion. */
 type ReadTime = number;
 
-/** UIDs that are remembered. A response or event does not arrive later than that many deletions. */
+/** Maximum number of remembered UIDs. No response or event arrives after that many deletions. */
 const MAX_REMEMBERED = 10_000;
 
 class DeletedUids {
-  /** By UID, which deletion it was, counted from 1. */
+  /** The number of the deletion by UID, counted from 1. */
   readonly #deletions = new Lru<string, number>(MAX_REMEMBERED);
   #last = 0;
 
-  /** To be called before an object is read: the response is newer than the deletions before it. */
+  /** Call it before an object is read: the response is newer than earlier deletions. */
   beginRead(): ReadTime {
     return this.#last + 1;
   }
@@ -297,7 +298,7 @@ class DeletedUids {
     this.#deletions.set(uid, ++this.#last);
   }
 
-  /** Whether it counts as deleted although it is seen; else its UID is forgotten. @param readTime 0: no read */
+  /** Whether it counts as deleted although it is seen; otherwise forgets its UID. @param readTime 0: no read */
   isDeleted(uid: string, readTime: ReadTime): boolean {
     const deletion = this.#deletions.get(uid);
     if (deletion === undefined) return false;
@@ -307,7 +308,7 @@ class DeletedUids {
   }
 }
 
-// Whether two versions of an object are the same, or look the same.
+// Whether two versions of an object are the same, or equal.
 
 interface Versioned {
   uid?: string;
@@ -325,7 +326,7 @@ function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolea
   return before !== undefined && deepEqual(rest(before), rest(after));
 }
 
-/** Whether both are equal but for the resourceVersion. */
+/** Whether both are equal except for the resourceVersion. */
 export function looksSame(a: Node | undefined, b: Node): boolean {
   if (a === undefined) return false;
   if (isSame(a, b)) return true;

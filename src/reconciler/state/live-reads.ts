@@ -1,11 +1,11 @@
-/** A server answers 404 to a write also where it does not serve the subresource: the read tells (0029). */
+/** A server also answers 404 to a write if it does not serve the subresource: a read makes the difference (0029). */
 import { isOlder } from '../../controller/resource-version.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ReconcilerOptions } from '../options.ts';
 
-/** Undefined when no pool has the name. Throws RestoredError when the server has an older one than is known. @param uid of the one that was known */
+/** Undefined if no pool has the name. Throws RestoredError if the server's is older. @param uid of the known pool */
 export async function readPool(
   name: string,
   uid: string | undefined,
@@ -28,7 +28,7 @@ export function isSamePool({ metadata, spec }: NodePool, latest: NodePool | unde
   return uid === metadata.uid && deletionTimestamp === metadata.deletionTimestamp && deepEqual(latest?.spec, spec);
 }
 
-/** Undefined when no node has the name. @param uid of the one that was known */
+/** Undefined if no node has the name. @param uid of the known node */
 export async function readNode(
   name: string,
   uid: string,
@@ -50,7 +50,7 @@ export function stillExistsError(cannot: string): NodepoolError {
   );
 }
 
-/** The pool has another UID than the one that the person was shown. @param action what was to be done with it, as `edited` */
+/** The pool's UID differs from the one shown to the user. @param action what was to be done, as `edited` */
 export function recreatedError(pool: string, action: string): NodepoolError {
   return new NodepoolError(
     'cluster',
@@ -59,7 +59,7 @@ export function recreatedError(pool: string, action: string): NodepoolError {
   );
 }
 
-/** The server answers the same as for a pool that does not exist; this pool was found when it was read. */
+/** The server's answer is the same as for a pool that does not exist, but a read found this pool. */
 export function noStatusSubresource(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',
@@ -68,11 +68,12 @@ export function noStatusSubresource(pool: string): NodepoolError {
   );
 }
 
-// Notices that the server has an older version of a pool than the cluster state: etcd was restored from a backup. A read is
-// answered from etcd, so it is at least as new as what was known when it began.
+// Detects that the server has an older version of a pool than the cluster state, because etcd was restored from a
+// backup. A read is answered from etcd, so it is at least as new as the known version at its start.
 //
-// The cluster state keeps the newer one until the caches notice and all is listed again (controller/restore-detector.ts). Whoever planned
-// again meanwhile would read the older one again, without a pause: so the reconcile fails, and is retried with backoff.
+// The cluster state keeps the newer version until the caches detect the restore and list everything again
+// (controller/restore-detector.ts). A new plan would read the older version again, without a pause: so the reconcile
+// fails, and is retried with backoff.
 
 export class RestoredError extends NodepoolError {
   constructor(message: string, next: string) {
@@ -91,7 +92,7 @@ export function assertNotRestored(known: NodePool | undefined, pool: NodePool): 
   );
 }
 
-/** The pool was seen with a deletionTimestamp, which only a restore of etcd removes. */
+/** The known pool has a deletionTimestamp, which only a restore of etcd removes. */
 export function notDeleted({ metadata: { name } }: NodePool): RestoredError {
   return new RestoredError(
     `pool ${name} is no longer being deleted: its deletionTimestamp is gone`,

@@ -1,4 +1,4 @@
-/** Which pool owns each node, and which nodes concern which pool. A changed node updates it, a changed pool rebuilds it. */
+/** The owner of each node, and the nodes of each pool. A changed node updates it, a changed pool rebuilds it. */
 import { type Ownership, PoolIndex } from '../../nodepool/membership/membership.ts';
 import { RecordCache } from '../../nodepool/plan/record-cache.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
@@ -8,10 +8,10 @@ export class OwnershipIndex {
   readonly #nodes: ReadonlyMap<string, Node>;
   /** Undefined after a change of a pool, until the next read; then the ownerships are stale as well. */
   #index: PoolIndex | undefined;
-  /** Of all nodes since the last change of a pool: after rollouts, nearly each has a record of its own. */
+  /** Records of all nodes since the last change of a pool: after rollouts, nearly every node has a different one. */
   #records = new RecordCache();
   readonly #ownerships = new Map<string, Ownership>();
-  /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
+  /** Pool name to the nodes that it owns, has a record on, or lost to another pool. Includes names without a pool. */
   readonly #concerned = new Map<string, Set<string>>();
 
   /** Reads both maps at each call. */
@@ -20,7 +20,7 @@ export class OwnershipIndex {
     this.#nodes = nodes;
   }
 
-  /** Who owns and who lost the node. */
+  /** The owner of the node, and the matching pools that do not own it. */
   get(node: string): Ownership | undefined {
     this.#fresh();
     return this.#ownerships.get(node);
@@ -30,19 +30,19 @@ export class OwnershipIndex {
     return this.#fresh();
   }
 
-  /** Each pool that a node concerns, deleted ones included. */
+  /** Each pool that a node affects, including deleted pools. */
   poolNames(): Iterable<string> {
     this.#fresh();
     return this.#concerned.keys();
   }
 
-  /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
+  /** The pools that the node affects: its owner, the pool of its record, and matching pools that do not own it. */
   poolsOf(node: string): string[] {
     const ownership = this.get(node);
     return ownership === undefined ? [] : poolsOf(ownership);
   }
 
-  /** The pool, and those that share a node with it. */
+  /** The pool, and pools that share a node with it. */
   neighbours(pool: string): Set<string> {
     this.#fresh();
     const names = new Set([pool]);
@@ -50,7 +50,7 @@ export class OwnershipIndex {
     return names;
   }
 
-  /** The nodes that concern the pool and whose ownership matches. */
+  /** The nodes that affect the pool and whose ownership matches. */
   select(pool: string, isSelected: (ownership: Ownership) => boolean): Node[] {
     this.#fresh();
     const nodes: Node[] = [];
@@ -106,7 +106,7 @@ export class OwnershipIndex {
   }
 }
 
-/** Each once. An array: a Set for every node costs memory that is not freed before the command ends. */
+/** Each pool once. An array, as a Set for every node costs memory that is not freed before the command ends. */
 function poolsOf({ owner, conflicting, record }: Ownership): string[] {
   const names = owner === undefined ? [...conflicting] : [owner, ...conflicting];
   if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);

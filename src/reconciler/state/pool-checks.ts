@@ -1,7 +1,7 @@
 /**
- * Reads a pool from the server before one of its nodes is written, where the cluster state may not be enough:
+ * Reads a pool from the server before one of its nodes is written, if the cluster state may not be sufficient:
  * - ChangedMeanwhile: a run without caches read the pool more than a second ago;
- * - StalePools: the node was written for a newer spec than the cluster state has;
+ * - StalePools: the node was written for a newer spec than in the cluster state;
  * - GonePools: the node is about to be released, because its pool is gone.
  */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
@@ -12,13 +12,13 @@ import type { ReconcilerOptions } from '../options.ts';
 import { specChangedFailure } from '../outcome.ts';
 import { assertNotRestored, isSamePool, notDeleted, readPool } from './live-reads.ts';
 
-/** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
+/** `paused`: and the cluster state updated. `edited`: another spec. `gone`: deleted or recreated; state unchanged. */
 type PoolChange = 'same' | 'paused' | 'edited' | 'gone';
 
-/** A pool or a node that was read more than that ago is read again. */
+/** A pool or node is read again if its last read is older. */
 export const MAX_AGE_MS = 1_000;
 
-/** Somebody edited a pool while a run without caches wrote its nodes. */
+/** The pool was edited while a run without caches wrote its nodes. */
 export class SpecChangedError extends NodepoolError {
   readonly pool: string;
 
@@ -29,10 +29,10 @@ export class SpecChangedError extends NodepoolError {
   }
 }
 
-/** Without caches: reads a pool again before a write or an eviction when it was read more than a second ago. */
+/** Without caches: before a write or an eviction, reads a pool again if the last read was more than a second ago. */
 export class ChangedMeanwhile {
   readonly #options: ReconcilerOptions;
-  /** When each pool was read, by its name, and what was found; the run began with all of them. */
+  /** Time and result of each pool's last read, by name; at the start of the run, all pools were read. */
   readonly #lastRead = new Map<string, { at: number; found: PoolChange }>();
   readonly #begun: number;
   /** Reads in progress, by pool. */
@@ -41,14 +41,14 @@ export class ChangedMeanwhile {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     const { state } = options;
-    // A later reconciler of the run has the pools as they were read at first. Tests have clocks of their own.
+    // A later reconciler of the run uses the pools of the first read. Tests have their own clocks.
     this.#begun = Math.min(state.madeAt, options.clock.now());
   }
 
   /**
-   * `paused`: a pool of the plan is paused by now, the cluster state has it, and the caller plans again. That one is gone is left to
-   * the end of the run. Throws SpecChangedError where the spec of one was edited: neither the former nor the new one is written; NodepoolError
-   * where one cannot be read.
+   * `paused`: a pool of the plan is now paused, also in the cluster state: plan again. A deleted pool is handled at the
+   * end of the run. Throws SpecChangedError if a spec was edited (neither the old nor the new spec is written),
+   * NodepoolError if a pool cannot be read.
    */
   async check(plan: NodePlan): Promise<'same' | 'paused'> {
     const found = await this.#found(plan);
@@ -56,7 +56,7 @@ export class ChangedMeanwhile {
     return found.some(([, what]) => what === 'paused') ? 'paused' : 'same';
   }
 
-  /** Whether a pool of the plan is the one that was planned with, as far as the server says. Throws NodepoolError where one cannot be read. */
+  /** Whether the server has the same pools as the plan. Throws NodepoolError if one cannot be read. */
   async isSame(plan: NodePlan): Promise<boolean> {
     return (await this.#found(plan)).every(([, what]) => what === 'same');
   }
@@ -75,17 +75,17 @@ export class ChangedMeanwhile {
     const running = this.#reading.get(name);
     if (running !== undefined) return running;
     const { at, found } = this.#lastRead.get(name) ?? { at: this.#begun, found: 'same' };
-    // The answers to writes have the pool, too: a cold run writes the finalizer right before the nodes.
+    // Responses to writes contain the pool as well: a cold run writes the finalizer right before the nodes.
     const seenAt = Math.min(state.poolReadAt(name), clock.now());
     const isKnown = clock.now() - at < MAX_AGE_MS || (found === 'same' && clock.now() - seenAt < MAX_AGE_MS);
-    // A pool that is paused is so in the cluster state, and may have been resumed there since.
+    // The cluster state knows about a pause, and the pool may have been resumed since.
     if (isKnown) return found === 'paused' ? 'same' : found;
     const reading = this.#read(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }
 
-  /** Throws SpecChangedError where the spec is not that of the start. Pausing is no edit; a new UID is another pool. */
+  /** Throws SpecChangedError if the spec has changed since the start. A pause is no edit; a new UID is another pool. */
   assertUnedited(name: string): void {
     const { hasCaches = false, cluster, state } = this.#options;
     if (hasCaches || cluster.isDryRun) return;
@@ -95,7 +95,7 @@ export class ChangedMeanwhile {
     if (!isOnlyPaused && !isSamePool(known, now)) throw new SpecChangedError(name);
   }
 
-  /** Whether the cluster state has got another spec since: pools are read for other reasons, too. */
+  /** Whether the cluster state has a new spec: pools are read for other reasons as well. */
   #isEdited(name: string): boolean {
     const { state } = this.#options;
     const [known, now] = [state.poolsAtStart.get(name), state.pool(name)];
@@ -105,7 +105,7 @@ export class ChangedMeanwhile {
   async #read(name: string): Promise<PoolChange> {
     const { cluster, state, clock } = this.#options;
     const [known, readTime] = [state.pool(name), state.beginRead()];
-    // Whoever may list pools, and not get one, has them as they were when the run began.
+    // Without permission to get a pool, it counts as unchanged since the list.
     const pool = await cluster.pools.getCoerced(name).catch(ignoreRefusal);
     const found = pool === 'refused' || known === undefined ? 'same' : foundOf(known, pool);
     this.#lastRead.set(name, { at: clock.now(), found });
@@ -128,35 +128,35 @@ function ignoreRefusal(error: unknown): 'refused' {
 }
 
 /**
- * Notices, before a node is written, that the cluster state has an older spec of its pool than the one that the node has: the caches
- * of pools and nodes lag behind each other, and another process writes nodes, too. The record of a node has the generation of
- * the pool for which it was written, so the pool is read from the server.
+ * Detects, before a node is written, that the cluster state has an older spec of the node's pool than the node: the
+ * caches of pools and nodes lag behind each other, and other processes write nodes as well. The record of a node has
+ * the generation of its pool at the last write. If that is newer, the pool is read from the server.
  *
- * The answer is valid for the nodes as the cluster state had them at the read: one that is written for a newer spec since has
- * another resourceVersion, and the patch fails with a conflict.
- * Not guaranteed: that the generation is authentic, as the record is not. One that is higher than the server's, of a kubelet or of
- * a pool that was restored or recreated without releasing its nodes, costs one read of the pool for all its nodes that are
- * written, and their next write corrects it. A pool that was recreated counts from 1, so a spec of the earlier one is not noticed
- * here. Nor is a newer spec that changed nothing on the node: its record has the generation of its last write. A node
- * that joins by an older spec gets that until the cache has the newer one.
+ * The answer is valid for the nodes in the cluster state at the read: a node written for a newer spec since has another
+ * resourceVersion, so the patch fails with a conflict. Not guaranteed: that the generation is authentic, as for the
+ * whole record. If it is higher than the server's (written by a kubelet, or the pool was restored or recreated without
+ * releasing its nodes), it costs one read of the pool for all its nodes, and their next write corrects it. A recreated
+ * pool counts from 1, so a spec of the earlier pool is not detected. Nor is a newer spec that changed nothing on the
+ * node, because its record has the generation of its last write. A node that joins by an older spec gets that spec
+ * until the cache has the newer one.
  */
 export class StalePools {
   readonly #options: ReconcilerOptions;
   /** Nodes that had their record when the pool was read. */
   readonly #checked = new WeakSet<Node>();
-  /** Reads in progress, by name of the pool. */
+  /** Reads in progress, by pool name. */
   readonly #reading = new Map<string, Promise<void>>();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
-  /** Whether the node was written for a newer spec of its pool, as far as is known: read() comes before its write. */
+  /** Whether the node was probably written for a newer spec of its pool: call read() before its write. */
   isBehind(name: string): boolean {
     return this.#poolBehind(name) !== undefined;
   }
 
-  /** The caller plans again. Throws NodepoolError when the pool cannot be read. @param name of a node */
+  /** Afterwards, plan again. Throws NodepoolError if the pool cannot be read. @param name of a node */
   async read(name: string): Promise<void> {
     const pool = this.#poolBehind(name);
     if (pool === undefined) return;
@@ -185,20 +185,19 @@ export class StalePools {
 }
 
 interface PoolRead {
-  /** The nodes that carried the pool's record at the read. */
+  /** Nodes with the pool's record at the time of the read. */
   nodes: ReadonlySet<Node>;
   isGone: Promise<boolean>;
 }
 
 /**
- * Reads a pool from the server before its nodes are released because it is gone: the cluster state may be stale or wrong.
- *
- * The answer is valid for the nodes as the cluster state had them at the read: if the pool has been recreated and has got such
- * a node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
+ * Reads a pool from the server before its nodes are released because it is gone: the cluster state may be stale or
+ * wrong. The answer is valid for the nodes in the cluster state at the read: if the pool was recreated and got such a
+ * node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
  */
 export class GonePools {
   readonly #options: ReconcilerOptions;
-  /** By the pool's name. */
+  /** By pool name. */
   readonly #reads = new Map<string, PoolRead>();
 
   constructor(options: ReconcilerOptions) {
@@ -237,9 +236,9 @@ export class GonePools {
       return true;
     }
     const isKnown = pool.metadata.uid === known?.metadata.uid;
-    // A dry run marks it for deletion in the cluster state alone.
+    // A dry run marks it for deletion only in the cluster state.
     if (cluster.isDryRun && isKnown) return true;
-    // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
+    // The cluster state does not go back to an older resourceVersion, so a plan from it would release the nodes.
     assertNotRestored(known, pool);
     state.setPool(pool, readTime);
     if (pool.metadata.deletionTimestamp !== undefined) return true;

@@ -1,7 +1,7 @@
 /**
- * Since when this process knows what a node of a rollout is, by the monotonic clock: the time of a change is taken before its request is
- * sent, and wall clocks are set. What is there when the node is seen first counts by its time; what comes later, from the moment when it
- * is seen.
+ * Measures, by the monotonic clock, for how long a node has been changed and Ready, because wall clocks can be set, and
+ * the time of a change is before its request. States at the first sight of a node count from their own time, later ones
+ * from their detection.
  */
 import type { NowClock } from '../../controller/clock.ts';
 import type { AppliedRecord } from '../../nodepool/plan/record.ts';
@@ -15,30 +15,30 @@ interface Sighting {
   /** Monotonic milliseconds. */
   changedAt: number;
   readyAt: number;
-  /** It was Ready at some time since its change. */
+  /** Whether it was Ready at any time since its change. */
   wasReady: boolean;
 }
 
-/** How long ago in milliseconds, and whether the node was Ready at some time since its change. */
+/** Milliseconds since both, and whether the node was Ready at any time since its change. */
 interface SightingAge {
   changedAgo: number | undefined;
   readyAgo: number;
   wasReady: boolean;
 }
 
-/** Added to the time of a change, which is cut to whole seconds. */
+/** Added to the time of a change, which is truncated to seconds. */
 const MARGIN_MS = 2_000;
 
 export class RolloutSightings {
   readonly #clock: NowClock;
-  /** By name of the pool, then of the node. */
+  /** By pool name, then by node name. */
   readonly #pools = new Map<string, Map<string, Sighting>>();
 
   constructor(clock: NowClock) {
     this.#clock = clock;
   }
 
-  /** @param now of the wall clock, for a node that is seen first */
+  /** @param now by the wall clock, for a node at its first sight */
   see(pool: string, node: Node, record: AppliedRecord | undefined, now: number): SightingAge {
     const nodes = this.#pools.get(pool) ?? new Map<string, Sighting>();
     this.#pools.set(pool, nodes);
@@ -60,7 +60,7 @@ export class RolloutSightings {
     return { changedAgo, readyAgo: at - known.readyAt, wasReady: known.wasReady };
   }
 
-  /** Those of other nodes are forgotten. */
+  /** Forgets all other nodes. */
   keep(pool: string, members: readonly Node[]): void {
     const nodes = this.#pools.get(pool);
     if (nodes === undefined || nodes.size <= members.length) return;
@@ -87,7 +87,7 @@ function first(node: Node, record: AppliedRecord | undefined, now: number, at: n
   };
 }
 
-/** Whether it turned Ready or NotReady after its change, by the times of both. */
+/** Whether it turned Ready or NotReady after its change, by both times. */
 export function hasTurned({ ready, readySince = 0 }: Node, changed = Number.NaN): boolean {
   return ready || readySince * 1000 > changed + MARGIN_MS;
 }

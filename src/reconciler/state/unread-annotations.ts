@@ -1,7 +1,7 @@
 /**
- * Nodes that were read before their pool, or before it set another annotation, were read without it: only annotations of
- * known pools are kept (docs/decisions/0039). NodeGates reads such a node again before it writes it; here many are read
- * at once.
+ * A node that was read before its pool, or before the pool set another annotation, was read without that annotation:
+ * only annotations of known pools are kept (docs/decisions/0039). NodeGates reads such a node again before its write;
+ * here many are read at once.
  */
 
 import type { NodesClient } from '../../kube/cluster.ts';
@@ -10,18 +10,18 @@ import { membershipSelector, selectorText } from '../../nodepool/membership/sele
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
 import type { ClusterState } from './cluster-state.ts';
 
-/** Whether members of a pool were read without annotations that it sets. */
+/** Whether members of a pool were read without annotations that the pool sets. */
 export function hasUnread(state: ClusterState): boolean {
   for (const { metadata } of state.pools()) if (unread(state, metadata.name).length > 0) return true;
   return false;
 }
 
-/** Lists the nodes once more into the state if that is so. */
+/** If so, lists the nodes again into the state. */
 export async function readAnnotations(state: ClusterState, list: NodesClient['list']): Promise<void> {
   if (hasUnread(state)) await readInto(state, list);
 }
 
-/** As readAnnotations(), for members of one pool; a single one is left to NodeGates. Undefined when nothing is read. */
+/** As readAnnotations(), for members of one pool; NodeGates reads a single node. Undefined if nothing is read. */
 export function readAnnotationsOf(pool: string, state: ClusterState, nodes: NodesClient): Promise<void> | undefined {
   const known = state.pool(pool);
   if (known === undefined || unread(state, pool).length < 2) return undefined;
@@ -29,7 +29,7 @@ export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Node
   return readInto(state, () => nodes.list(selector)).catch(ifRefused(undefined));
 }
 
-/** For a display that follows pools and nodes: call it after each change of a pool. Lists once at a time. */
+/** For a display that follows pools and nodes: call it after each change of a pool. Runs one list at a time. */
 export function annotationReader(list: NodesClient['list'], state: () => ClusterState, onRead: () => void): () => void {
   let isReading = false;
   return () => {

@@ -1,4 +1,4 @@
-/** What mutating policies and webhooks altered in a write. Without a delay, each next write would be altered again. */
+/** Alterations of a write by mutating policies and webhooks. Without a delay, each retry would be altered again. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dueOf, type NodePatch, type NodePlan, type WritePlan } from '../../nodepool/plan/plan.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
@@ -9,12 +9,12 @@ import type { WriterOptions } from '../options.ts';
 import { type NodeMove, WriteError } from '../outcome.ts';
 import { nodePlan, patchedNode } from '../plan/node-plan.ts';
 
-/** Changes that the message names. */
+/** Maximum number of changes in the message. */
 const MAX_NAMED = 3;
-/** Bytes of a value in the message; only annotations have longer ones. */
+/** Maximum bytes of a value in the message; only annotations have longer ones. */
 const MAX_VALUE_LENGTH = 200;
 
-/** Throws WriteError when the server stored something else. @param before the earlier write of the node in this call */
+/** Throws WriteError if the server stored another value. @param before the earlier write of the node in this call */
 export function assertNodeUnaltered(
   plan: WritePlan,
   answer: Node,
@@ -32,7 +32,7 @@ export function assertNodeUnaltered(
   }
   const error = alteredError(`node ${name}`, altered);
   const retryAfterMs = writeLimiter.altered(uid, dueOf(next())?.changes ?? [], error);
-  // The move is reported without its changes, which the server altered: the pool that owns the node is right.
+  // The move is reported without its changes, which the server altered; the owner of the node is correct.
   const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
   throw new WriteError(error, {
     retryAfterMs,
@@ -41,7 +41,7 @@ export function assertNodeUnaltered(
   });
 }
 
-/** A label, a taint, an annotation, the record, or a field that the server stored with another value than it was sent. */
+/** A label, taint, annotation, the record, or a field that the server stored with another value. */
 export interface AlteredField {
   name: string;
   sent: string | undefined;
@@ -52,7 +52,7 @@ const LABEL = 'label ';
 const ANNOTATION = 'annotation ';
 const RECORD = ANNOTATION + RECORD_ANNOTATION;
 
-/** What the next plan would undo, or gives the node to another pool; a label that no pool sets is ignored. */
+/** Alterations that the next plan would undo, or that move the node; ignores labels that no pool sets. */
 export function alteredOnNode(
   { node, patch }: { node: Node; patch: NodePatch },
   answer: Node,
@@ -73,7 +73,7 @@ export function alteredOnNode(
     .map(name => ({ name, sent: sent.get(name), found: found.get(name) }));
 }
 
-/** Annotations that the node was read without may have been there before the write. */
+/** An annotation that was not read may have existed before the write. */
 function wasKnown(name: string, node: Node, patch: NodePatch): boolean {
   if (!name.startsWith(ANNOTATION) || name === RECORD) return true;
   const key = name.slice(ANNOTATION.length);
@@ -81,7 +81,7 @@ function wasKnown(name: string, node: Node, patch: NodePatch): boolean {
   return known.includes(key) || areAnnotationsKnown(node, undefined, [key]);
 }
 
-/** @param what was written, as `node a` */
+/** @param what was written, such as `node a` */
 export function alteredError(what: string, altered: readonly AlteredField[]): NodepoolError {
   const named = firstFew(altered.map(alteredText), MAX_NAMED, ', ', ', ');
   return new NodepoolError(
@@ -92,7 +92,7 @@ export function alteredError(what: string, altered: readonly AlteredField[]): No
 }
 
 function alteredText({ name, sent, found }: AlteredField): string {
-  // Records are long, and not for people.
+  // Records are long, and not meant for people.
   if (name === RECORD) return `${name} was ${found === undefined ? 'removed' : 'replaced'}`;
   const [ours, theirs] = [sent, found].map(value => ellipsize(value ?? '', MAX_VALUE_LENGTH));
   if (sent === undefined) return `${name} was added with value "${theirs}"`;
@@ -109,7 +109,7 @@ function fieldsOf({ labels, taints, annotations = {}, record }: Node): Map<strin
   ]);
 }
 
-/** @param what what the write sent, as `the finalizers of nodepool a were` */
+/** @param what the content of the write, such as `the finalizers of nodepool a were` */
 export function poolAlteredError(what: string): NodepoolError {
   return new NodepoolError(
     'cluster',

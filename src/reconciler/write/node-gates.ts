@@ -1,4 +1,4 @@
-/** What stands between the plan of a node and its PATCH, in order. Reads and evicts; writes no node. */
+/** Checks between the plan of a node and its PATCH, in order. Reads and evicts; writes no node. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import {
   type DuePlan,
@@ -21,12 +21,12 @@ import { readNode } from '../state/live-reads.ts';
 import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts';
 import { isPrepared, prepare } from './pool-metadata.ts';
 
-/** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
+/** `done`: nothing left to write, a wait, or an aborted signal. `again`: the state has changed, plan again. */
 export type NextStep = 'done' | 'again' | { plan: WritePlan; uid: string };
 
 interface PlannedWrite<P extends DuePlan> {
   plan: P;
-  /** Of a rollout: its slot has to last until the write. */
+  /** In a rollout: the slot must last until the write. */
   isRolloutStep: boolean;
 }
 
@@ -34,7 +34,7 @@ export class NodeGates {
   /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
   readonly #options: WriterOptions;
-  /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
+  /** Rollouts of pools: the next nodes, and whether a node may be written. */
   readonly rollouts: RolloutAdmission;
   readonly drainer: NodeDrainer;
   readonly changes: Map<string, MembershipChange>;
@@ -51,7 +51,7 @@ export class NodeGates {
     this.changes = new Map(options.changes);
   }
 
-  /** What is next for the node. Throws NodepoolError where it cannot be written. */
+  /** The next step of the node. Throws NodepoolError if it cannot be written. */
   async next(name: string, slot: RolloutSlot): Promise<NextStep> {
     const { state, consent, signal } = this.#options;
     if (signal?.aborted) return 'done';
@@ -72,7 +72,7 @@ export class NodeGates {
     }
     if (!(await this.gonePools.mayRelease(plan))) return 'again';
     if ((await this.changedMeanwhile.check(plan)) === 'paused') return 'again';
-    // While a pool was read, the node or any pool may have changed, and been paused.
+    // While a pool was read, the node or any pool may have changed or been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
     const patch = this.#patchInSlot(drained, slot);
@@ -80,7 +80,7 @@ export class NodeGates {
     return patch === undefined ? 'again' : { plan: { ...plan, patch: this.#withDrainStart(plan, patch) }, uid };
   }
 
-  /** The plan of the node, once it is known what the node has. */
+  /** The plan of the node, after missing data about the node was read. */
   async #plannedOrRead(name: string): Promise<PlannedWrite<DuePlan> | 'done' | 'again'> {
     const { state } = this.#options;
     const change = this.changes.get(name);
@@ -88,7 +88,7 @@ export class NodeGates {
     const plan = planned && pastRollout(planned);
     const due = dueOf(plan);
     const uid = state.node(name)?.uid;
-    // It was paused after the node was chosen.
+    // The pool was paused after the node was chosen.
     if (plan?.kind === 'paused') return 'done';
     if (due !== undefined && uid !== undefined && this.#stalePools.isBehind(name)) {
       await assertNodeFree(name, uid, due.changes, this.#options);
@@ -107,14 +107,14 @@ export class NodeGates {
       this.changes.delete(name);
       return 'again';
     }
-    // What is known of its drain is kept while it has no slot any more.
+    // The state of a drain is kept if the node only lost its slot.
     const isOver =
       due?.drain === undefined && this.drainer.entries.has(name) && dueOf(nodePlan(state, name))?.drain === undefined;
     if (isOver) this.drainer.entries.forget(name);
     return due === undefined ? 'done' : { plan: due, isRolloutStep: planned?.kind === 'rollout step' };
   }
 
-  /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
+  /** The plan itself; if pods must be evicted first, the plan with the taints once they are gone. */
   async #drained(
     { plan, isRolloutStep }: PlannedWrite<DuePlan>,
     slot: RolloutSlot,
@@ -133,7 +133,7 @@ export class NodeGates {
     switch (next.kind) {
       case 'write':
         return { plan: next, isRolloutStep: drained.kind === 'rollout step' };
-      // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+      // The pool changed while pods were listed: plan again; the pool may be paused, or the node need a read.
       case 'paused':
       case 'unread':
         return 'again';
@@ -142,7 +142,7 @@ export class NodeGates {
     }
   }
 
-  /** What is to be written now: of a member that waits for its slot in a rollout, what does not wait. */
+  /** The plan that can be written now. If a member waits for its rollout slot, only the part that does not wait. */
   #planned(name: string): NodePlan | undefined {
     const { state } = this.#options;
     const change = this.changes.get(name);
@@ -152,37 +152,37 @@ export class NodeGates {
     return this.rollouts.mayWrite(plan.previous, name) ? plan : plan.meanwhile;
   }
 
-  /** The patch, with the change in its record if it is a step of a rollout; undefined where it has lost its slot meanwhile. */
+  /** The patch; in a rollout step, with the change in the record. Undefined if the slot was lost meanwhile. */
   #patchInSlot({ plan, isRolloutStep }: PlannedWrite<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
     if (!isRolloutStep || previous === undefined) return patch;
     const change = slot.take(previous);
     if (change === undefined) return undefined;
-    // By the labels that it gets, the node may leave the pool.
+    // Its new labels may make the node leave the pool.
     const record = owner === previous ? withRolloutChange(patch.record ?? node.record, change) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 
-  /** The patch with which a drain begins has the time. */
+  /** Adds the time to the patch that begins a drain. */
   #withDrainStart({ drain }: WritePlan, patch: NodePatch): NodePatch {
     if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
     const since = timestamp(this.#options.cluster.nodes.serverTime());
     return { ...patch, record: withDrainingSince(patch.record, since) };
   }
 
-  /** Called once the server has accepted the write. */
+  /** Call this after the server has accepted the write. */
   countRepairs(plan: WritePlan, uid: string): void {
     const pool = this.#repairedPool(plan);
     if (pool !== undefined) this.#options.contestedKeys?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }
 
-  /** The pool whose member is repaired; what a dry run repairs does not count. */
+  /** The pool whose member is repaired; repairs in a dry run do not count. */
   #repairedPool({ owner, previous }: NodePlan): NodePool | undefined {
     const { state, cluster } = this.#options;
     return cluster.isDryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
   }
 
-  /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
+  /** The new owner, if it lacks the finalizer: that is set before the pool gets its first node. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#options.state.pool(owner);
     return pool === undefined || isPrepared(pool, this.#options.state) ? undefined : pool;

@@ -1,4 +1,4 @@
-/** Brings each node that differs to its plan, one guarded patch a node, planned again after every conflict. */
+/** Writes the plan of each node that differs: one guarded patch for each node, planned again after every conflict. */
 import { conflictDelay } from '../../controller/backoff.ts';
 import { countRollout } from '../../controller/collect.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -31,15 +31,15 @@ import { readAnnotationsOf } from '../state/unread-annotations.ts';
 import { assertNodeUnaltered } from './altered.ts';
 import { type NextStep, NodeGates } from './node-gates.ts';
 
-/** The part of an outcome that the writes of a pool's nodes add to. */
+/** The part of an outcome that node writes contribute to. */
 export interface NodeOutcome extends WriteOutcome {
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
 }
 
-/** After so many general failures in a row the rest is not tried. A refused write counts as a failure of its node alone. */
+/** After this many consecutive general failures, other nodes are not tried. A refusal concerns only its node. */
 const MAX_GENERAL_FAILURES = 10;
-/** Plans of one call after which a node is an error: mostly conflicts, but those after which something was only read count, too. */
+/** Maximum number of plans in one call; a new plan follows a conflict, or a read. */
 const MAX_ATTEMPTS = 50;
 
 interface WrittenSoFar {
@@ -50,7 +50,7 @@ interface WrittenSoFar {
 export class NodeWriter {
   readonly #options: WriterOptions;
   readonly gates: NodeGates;
-  /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
+  /** One write at a time for each node: the reconciles of two pools may both want to write a moving node. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
 
   constructor(options: WriterOptions) {
@@ -58,14 +58,14 @@ export class NodeWriter {
     this.gates = new NodeGates(options);
   }
 
-  /** False where the server did not answer and nodes were not tried. @param isCurrent false: no write begins */
+  /** False if the server did not answer and nodes were not tried. @param isCurrent if false, no write begins */
   async apply(pool: string, outcome: NodeOutcome, isCurrent = () => true): Promise<boolean> {
     const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
     const reading = readAnnotationsOf(pool, state, cluster.nodes);
     if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
     const names = this.#inOrder(pool, selected);
-    // The last node may settle before the reconcile looks again: nothing else would wake the pool.
+    // The last node may settle before the next step is computed: nothing else would trigger a reconcile.
     if (!this.#isPaused(pool)) retryWithin(this.gates.rollouts.settlesAfterMs(pool), outcome);
     // A node whose pods are not gone is only polled.
     const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
@@ -91,9 +91,9 @@ export class NodeWriter {
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await collectFailure(failures, write, name);
-        // Between two attempts, or while pods were evicted.
+        // The signal was aborted between two attempts, or while pods were evicted.
         if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
-        // A throttled write sends no request: its error is that of an earlier one.
+        // A throttled write sends no request: its error is that of an earlier write.
         const isThrottled = error instanceof WriteError && error.isThrottled;
         if (!isThrottled) failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
@@ -110,7 +110,7 @@ export class NodeWriter {
       addRetry(error, outcome);
     }
     for (const error of edited) addOnce(outcome.failures, specChangedFailure(error.pool, pool));
-    // Sorted, not in the order of the responses: the same failures give the same status.
+    // Sorted, not in the order of the responses, so that the same failures give the same status.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
     return isAnswered;
   }
@@ -120,12 +120,12 @@ export class NodeWriter {
     return pool !== undefined && isPaused(pool);
   }
 
-  /** How many nodes of the pool are still to be written. */
+  /** Number of nodes of the pool that still need a write. */
   pending(pool: string): number {
     return this.#inOrder(pool, this.#selected(pool)).length;
   }
 
-  /** Those that have something to be written now: first those that have a slot in a rollout, in their order. */
+  /** Nodes to write now: first those with a slot in a rollout, in the order of the step. */
   #inOrder(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.needsWrite(name)).toSorted();
     const step = this.gates.rollouts.computeStep(pool);
@@ -144,14 +144,14 @@ export class NodeWriter {
     return [...next, ...others, ...repairs];
   }
 
-  /** What the rollout of the pool has left to do; undefined for a pool without one. */
+  /** The remaining rollout of the pool; undefined for a pool without one. */
   rollout(pool: string): RolloutStep | undefined {
     const step = this.gates.rollouts.computeStep(pool);
     if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
     return step;
   }
 
-  /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
+  /** Nodes that a reconcile may write. A pool that is gone or being deleted releases all its nodes. */
   #selected(pool: string): string[] {
     const { state, changes = new Map(), only } = this.#options;
     const managed = state.managedNodes(pool).map(({ name }) => name);
@@ -161,7 +161,7 @@ export class NodeWriter {
     return only === undefined ? managed : managed.filter(name => only.has(name));
   }
 
-  /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
+  /** Members whose pods are being evicted before they get a taint; undefined if there are none. */
   drain(pool: string): DrainState | undefined {
     const { state, cluster } = this.#options;
     if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
@@ -174,7 +174,7 @@ export class NodeWriter {
     return nodes.length === 0 ? undefined : this.gates.drainer.entries.stateOf(nodes.toSorted());
   }
 
-  /** Sentences about pods of these nodes that are blocked for long, each once. */
+  /** Sentences about pods of these nodes that have been blocked for long, each returned once. */
   takeStuck(nodes: readonly string[]): string[] {
     return this.gates.drainer.entries.takeStuck(nodes);
   }
@@ -184,11 +184,11 @@ export class NodeWriter {
     const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
     const managed = state.managedNodes(pool).map(({ name }) => name);
-    // Membership changes are ignored: a node that could not be added is no member.
+    // Without membership changes: a node that could not be added is no member.
     return managed.filter(name => isDue(nodePlan(state, name)));
   }
 
-  /** Members without the labels and taints of the pool, or contested. With caches, not those that enqueued it again. */
+  /** Members that differ from the pool, or are contested. With caches, not those that enqueued the pool again. */
   differing(pool: string, failures: readonly WriteFailure[]): string[] {
     const { state, hasCaches = false } = this.#options;
     const failed = new Set(failures.map(({ node }) => node));
@@ -210,7 +210,7 @@ export class NodeWriter {
     return this.gates.changes.has(name) || isDue(nodePlan(this.#options.state, name));
   }
 
-  /** Undefined when nothing differed, the node is gone, or another call writes it. Throws NodepoolError. */
+  /** Undefined if nothing differed, the node is gone, or another call writes it. Throws NodepoolError. */
   async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
@@ -224,7 +224,7 @@ export class NodeWriter {
     return write;
   }
 
-  /** Writes until the plan is empty. An error carries what was written before it. */
+  /** Writes until the plan is empty. An error contains the writes before it. */
   async #write(name: string, isCurrent: () => boolean): Promise<NodeMove | undefined> {
     const written: WrittenSoFar = { move: undefined, slot: new RolloutSlot(this.gates.rollouts, name) };
     try {
@@ -258,7 +258,7 @@ export class NodeWriter {
     );
   }
 
-  /** @param attempt counted from 1: how long to wait after a conflict */
+  /** @param attempt from 1; determines the delay after a conflict */
   async #send(
     { plan, uid }: Exclude<NextStep, string>,
     attempt: number,
@@ -273,7 +273,7 @@ export class NodeWriter {
     if (write.kind === 'written') {
       state.setNode(write.node);
       if (plan.drain !== undefined) written.slot.release();
-      // A stand-in that is new, or was gone, has to be seen by schedulers first.
+      // After a new or restored stand-in, wait until schedulers have seen it.
       if (plan.patch.taints !== undefined) this.gates.drainer.entries.forget(name);
       this.gates.changes.delete(name);
       this.gates.countRepairs(plan, uid);

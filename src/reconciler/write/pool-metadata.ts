@@ -1,4 +1,4 @@
-/** Guarded writes of a pool's metadata: the finalizer, and how far the takeover of an inherited pool is. */
+/** Guarded writes of a pool's metadata: the finalizer, and the state of the takeover of an inherited pool. */
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -16,7 +16,7 @@ const FINALIZER_FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: [
 
 const MAX_ATTEMPTS = 20;
 
-/** The pool with its finalizer; undefined when it is gone, or another has its name. Throws NodepoolError. */
+/** The pool with its finalizer; undefined if it is gone or was replaced. Throws NodepoolError. */
 export async function addFinalizer(pool: NodePool, options: ReconcilerOptions): Promise<NodePool | undefined> {
   return editPool(pool, FINALIZER_FIELD, options, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
@@ -26,7 +26,7 @@ export async function addFinalizer(pool: NodePool, options: ReconcilerOptions): 
   });
 }
 
-/** Removes the finalizer of a deleted pool. In a dry run, the pool has its deletionTimestamp in the cluster state alone. */
+/** Removes the finalizer of a deleted pool. A dry run sets its deletionTimestamp only in the cluster state. */
 export async function dropFinalizer(pool: NodePool, options: ReconcilerOptions): Promise<void> {
   // The last write of a pool is not rate limited.
   const { writeLimiter: _writeLimiter, ...unlimited } = options;
@@ -40,7 +40,7 @@ export async function dropFinalizer(pool: NodePool, options: ReconcilerOptions):
   options.state.removePool(pool.metadata.name, pool.metadata.uid);
 }
 
-/** On conflict, calls `neededWrite` again. Throws WriteError where something keeps undoing it. */
+/** On conflict, calls `neededWrite` again. Throws WriteError if something keeps undoing the write. */
 export async function editPool(
   pool: NodePool,
   field: MetadataField,
@@ -65,7 +65,7 @@ export async function editPool(
     }
     await options.sleep(conflictDelay(attempt));
     const latest = await readPool(name, uid, options);
-    // Another pool of that name is not this one's to write.
+    // Another pool of that name must not be written.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
     assertWhole(latest);
     if (written.kind === 'gone') throw stillExistsError(`cannot patch NodePool "${name}"`);
@@ -74,7 +74,7 @@ export async function editPool(
   throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
 }
 
-/** Throws NodepoolError when the server stored others than it was sent. */
+/** Throws NodepoolError if the server stored other finalizers. */
 async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: ReconcilerOptions): Promise<PoolWrite> {
   const write = await cluster.pools.setFinalizers(pool, finalizers);
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
@@ -82,16 +82,16 @@ async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: 
   return write;
 }
 
-// Takes pools of the earlier operator over (docs/decisions/0004-inherited-pools.md). The pool gets the annotation before the first
-// record is written and after the last node was tried: the next run finishes one that was killed in between, and a
-// node that joins afterwards keeps the labels and taints that it had before.
+// Takes over pools of the earlier operator (docs/decisions/0004-inherited-pools.md). The annotation is set before the
+// first record is written and after the last node was tried: the next run finishes an interrupted one, and a node that
+// joins afterwards keeps its earlier labels and taints.
 
 const TAKEOVER_FIELD: MetadataField = {
   name: `annotation ${TAKEOVER_ANNOTATION}`,
   path: ['metadata', 'annotations', TAKEOVER_ANNOTATION],
 };
 
-/** Whether the pool has what it needs before its nodes are written: finalizer and, if inherited, the annotation. */
+/** Whether the pool is ready for node writes: it has the finalizer and, if inherited, the annotation. */
 export function isPrepared(pool: NodePool, state: ClusterState): boolean {
   const { finalizers = [], name } = pool.metadata;
   return finalizers.includes(FINALIZER) && (!state.poolIndex.isInherited(name) || takeoverOf(pool) !== undefined);
@@ -108,21 +108,21 @@ export async function prepare(pool: NodePool, options: ReconcilerOptions): Promi
     !options.state.poolIndex.isInherited(name)
   )
     return withFinalizer;
-  // A pool that had no finalizer before was not that operator's, even if its status looks so.
+  // A pool without a finalizer was not that operator's, even if its status looks so.
   return setTakeover(withFinalizer, isInherited ? 'started' : 'finished', options);
 }
 
-/** Every node was tried. It does not wait for failed ones: nodes that join would lose their own labels and taints. */
+/** Every node was tried. Does not wait for failed nodes: joining nodes would lose their own labels and taints. */
 export async function endTakeover(pool: NodePool, options: ReconcilerOptions): Promise<NodePool> {
   const current = options.state.pool(pool.metadata.name);
   if (current === undefined || current.metadata.uid !== pool.metadata.uid || takeoverOf(current) !== 'started')
     return pool;
   const annotated = await setTakeover(current, 'finished', options);
-  // The status that was computed belongs to the spec of this generation alone.
+  // The computed status belongs only to the spec of this generation.
   return annotated !== undefined && annotated.metadata.generation === pool.metadata.generation ? annotated : pool;
 }
 
-/** Annotates a pool whose stored status does not show that it is ours. @param status as it was sent */
+/** Annotates a pool whose stored status does not show that this program reconciled it. @param status as sent */
 export async function finishTakeover(
   name: string,
   status: NodePoolStatus | undefined,
@@ -141,7 +141,7 @@ function setTakeover(pool: NodePool, value: Takeover, options: ReconcilerOptions
   });
 }
 
-/** Throws NodepoolError when the server stored another value: the annotation would be written again before every node. */
+/** Throws NodepoolError if the server stored another value: it would be written again before every node. */
 async function annotate(pool: NodePool, value: Takeover, { cluster }: ReconcilerOptions): Promise<PoolWrite> {
   const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value);
   if (write.kind === 'written' && takeoverOf(write.pool) !== value)
@@ -149,9 +149,9 @@ async function annotate(pool: NodePool, value: Takeover, { cluster }: Reconciler
   return write;
 }
 
-// A guarded write of a pool: the server refuses it where its spec differs from the one that is known here.
+// A guarded write of a pool: the server rejects it if its spec differs from the known one.
 
-/** A failed test of the spec is answered like an invalid object: if the spec was edited, it is a conflict. */
+/** The server reports a failed test of the spec as an invalid object: if the spec was edited, it is a conflict. */
 export async function writePool(
   pool: NodePool,
   send: () => Promise<PoolWrite>,

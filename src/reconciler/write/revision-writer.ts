@@ -1,12 +1,12 @@
 /**
- * Keeps the history of the pools (docs/decisions/0045): before anything else of a new spec is written, the last revision is that
- * spec. Killed after any write, the next run finds what was written, and adds nothing.
+ * Writes the history of the pools (docs/decisions/0045): before anything else of a new spec is written, the last
+ * revision is that spec. If killed after any write, the next run finds what was written, and adds nothing.
  *
- * The revisions of all pools are listed once in a process, and a spec that has none costs its write; what was kept since is
- * remembered. Only the list tells whether the spec of an unchanged pool was kept: by an earlier version, or without the
- * permission, it was not. A pool that is new has none: it is not listed for.
- * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
- * that changes during a reconcile may reach nodes before the next reconcile keeps it.
+ * The revisions of all pools are listed once per process, and each new spec costs one write; later revisions are
+ * remembered. Only the list shows whether the spec of an unchanged pool was saved: an earlier version, or missing
+ * permission, may have prevented it. A new pool has no revisions and needs no list. Not guaranteed: a revision of each
+ * spec. A failure to save one is a warning, and the nodes are written anyway. A spec that changes during a reconcile
+ * may reach nodes before the next reconcile saves it.
  */
 import { ForbiddenError, NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
 import {
@@ -24,51 +24,51 @@ import { rawSpecOf } from '../../nodepool/spec/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { ReconcilerOptions, RevisionKeeper } from '../options.ts';
 
-/** A pool with its spec as the server has it. */
+/** A pool with its spec unchanged from the server. */
 type Pool = Pick<NodePool, 'metadata' | 'status'> & { spec: object };
 
-/** What this process knows of a pool. */
+/** The memory of this process about a pool. */
 interface KnownPool {
   uid: string | undefined;
   generation: number;
   cause: string | undefined;
-  /** When a revision that failed is tried again. */
+  /** When a failed revision is tried again. */
   retryAt: number;
-  /** The list is too old for it. */
+  /** The list is too old for this pool. */
   isAhead: boolean;
 }
 
-/** The answer to the one list. */
+/** The result of the only list. */
 interface ListedRevisions {
-  /** By name of the pool. */
+  /** By pool name. */
   heads: Map<string, RevisionHead[]>;
-  /** UIDs of the pools that were there: of a later one it says nothing. */
+  /** UIDs of the pools at that time: the list says nothing about later pools. */
   pools: ReadonlySet<string | undefined>;
 }
 
-/** Attempts after conflicts with another process. */
+/** Maximum number of attempts after conflicts with another process. */
 const MAX_ATTEMPTS = 5;
-/** Names that are tried where objects of others have them. */
+/** Maximum number of names to try if objects of others have them. */
 const MAX_NAMES = 5;
-/** Roles and policies are not watched. */
+/** Delay after a refusal: roles and policies are not watched. */
 const RETRY_MS = 300_000;
 
 export class RevisionWriter implements RevisionKeeper {
   readonly #options: ReconcilerOptions;
   readonly #known = new Map<string, KnownPool>();
-  /** Of pools that this process has written or read since the list, by name. */
+  /** By name, for pools that this process has written or read since the list. */
   readonly #heads = new Map<string, RevisionHead[]>();
   #listed: Promise<ListedRevisions> | undefined;
-  /** The permission lacks, of all pools: until then nothing is asked for. */
+  /** Missing permission for all pools: no request is sent until then. */
   #refused: { error: ForbiddenError; until: number } | undefined;
-  /** The last warning: of many pools, one says it. */
+  /** The last warning, as one is enough for many pools. */
   #lastWarning: string | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
-  /** A paused pool is not rolled out, so its spec is none yet. @param warnings gets why it was not kept */
+  /** A paused pool is not rolled out, so its spec is not saved yet. @param warnings gets the reason of a failure */
   async keep(pool: NodePool, warnings: Warning[]): Promise<void> {
     const { clock, limitObjects } = this.#options;
     const { name, uid, generation = 0 } = pool.metadata;
@@ -77,7 +77,7 @@ export class RevisionWriter implements RevisionKeeper {
     const known = this.#known.get(name);
     const isSame = known?.uid === uid && known?.generation === generation && known.cause === cause;
     if (isSame && clock.now() < known.retryAt) return;
-    // Another process may have kept a spec that this one has not seen.
+    // Another process may have saved a spec that this one has not seen.
     const isAhead = known !== undefined && (known.uid !== uid || generation > known.generation + 1);
     if (isAhead) this.#heads.delete(name);
     this.#known.set(name, {
@@ -113,7 +113,7 @@ export class RevisionWriter implements RevisionKeeper {
     this.#heads.delete(pool);
   }
 
-  /** A spec that the status tells of was warned about when it was new: nothing gets lost by this run. */
+  /** A spec that the status already covers had its warning when it was new: this run loses nothing. */
   #refuse({ metadata, status }: NodePool, warnings: Warning[]): void {
     if (this.#refused === undefined) return;
     this.#retry(metadata.name, this.#refused.until);
@@ -132,13 +132,13 @@ export class RevisionWriter implements RevisionKeeper {
       ? 'ask for a role with verbs get, list, create, patch and delete on controllerrevisions.apps in namespace default'
       : error.next;
     const warning = { message: `${failed}: ${error.oneLine}`, next };
-    // The message of a refusal may name one revision of many.
+    // The message of a refusal may name one of many revisions.
     const text = isForbidden ? failed : warningText(warning);
     if (text !== this.#lastWarning) warnings.push(warning);
     this.#lastWarning = text;
   }
 
-  /** Returns the revisions that are too many, once the spec has its own. */
+  /** Returns the excess revisions, once the spec has its own. */
   async #write(pool: Pool): Promise<RevisionHead[]> {
     const { cluster } = this.#options;
     const { name } = pool.metadata;
@@ -167,7 +167,7 @@ export class RevisionWriter implements RevisionKeeper {
     const remembered = this.#heads.get(name);
     if (remembered !== undefined) return poolRevisions(pool, remembered);
     const isAhead = this.#known.get(name)?.isAhead === true;
-    // It has had no other spec: whoever has kept this one has the name that is tried.
+    // The pool has had no other spec: if another process saved it, the name is taken.
     if (!isAhead && generation === 1 && pool.status?.observedGeneration === undefined) return [];
     const listed = isAhead ? undefined : await this.#list();
     const found = listed?.heads.get(name) ?? [];
@@ -202,7 +202,7 @@ export class RevisionWriter implements RevisionKeeper {
     }
   }
 
-  /** Undefined where the revision was not as it was read. */
+  /** Undefined if the revision has changed since it was read. */
   async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: Pool) {
     if (plan.kind === 'create') return this.#create(plan.revision, pool);
     const to = { revision: plan.revision, annotations: { [CHANGE_CAUSE]: causeOf(pool) ?? null } };
@@ -220,7 +220,7 @@ export class RevisionWriter implements RevisionKeeper {
       const found = await cluster.revisions.get(desired.metadata.name);
       if (found === undefined) return undefined;
       const head = revisionHead(found);
-      // Another process, or our own request sent again: all are read again.
+      // Created by another process, or by a retried request of ours: read all again.
       if (planRevision(pool, poolRevisions(pool, [head])).kind !== 'create') return undefined;
       taken.push(head);
     }
@@ -234,7 +234,7 @@ export class RevisionWriter implements RevisionKeeper {
   }
 }
 
-/** Lists and creates are of no single revision; a role may let some be read, changed or deleted. */
+/** Lists and creates are not about a single revision; a role may allow the rest for some of them. */
 function isOfAllPools({ missing }: ForbiddenError): boolean {
   return missing.some(each => /^verb (list|create) /.test(each));
 }

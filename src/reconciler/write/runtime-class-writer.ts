@@ -1,4 +1,4 @@
-/** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
+/** Creates, updates and deletes the RuntimeClass of one pool. Does not change RuntimeClasses of other owners. */
 import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
@@ -22,7 +22,7 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { poolAlteredError } from './altered.ts';
 import { editPool } from './pool-metadata.ts';
 
-/** A step of a reconcile. False when it failed: the outcome says why. */
+/** A step of a reconcile. False if it failed: the outcome has the reason. */
 export async function writeRuntimeClass(
   pool: NodePool,
   outcome: PoolOutcome,
@@ -37,22 +37,22 @@ export async function writeRuntimeClass(
   return error === undefined;
 }
 
-/** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
+/** Each attempt uses the last read; more attempts mean that others recreate it as fast as it is deleted. */
 const MAX_ATTEMPTS = 5;
 
-/** In a dry run a replacement stops after the (dry) delete. Throws NodepoolError when it cannot be made so. */
+/** In a dry run, a replacement ends after the (dry) delete. Throws NodepoolError if it fails. */
 export async function applyRuntimeClass(pool: NodePool, options: WriterOptions): Promise<RuntimeClassOutcome> {
   const { cluster, state, writeLimiter } = options;
   const name = runtimeClassName(pool.metadata.name);
-  // Once: a node that changes meanwhile is no change of the class by somebody else.
+  // Computed once, so that node changes during the attempts do not look like changes by others.
   const reached = recordedMembers(pool, state);
   let isReplaced = false;
-  // Of a process that ended after the delete.
+  // Left by a process that ended after the delete.
   let preserved = storedPreserved(state.pool(pool.metadata.name) ?? pool);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
     const plan = withPreserved(planRuntimeClass(pool, known, reached), preserved);
-    // After a delete, somebody else or our own request sent again has created the right one.
+    // After a delete, somebody else or our own retried request has created the right one.
     if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertRuntimeClassFree(name, writeLimiter);
@@ -76,12 +76,12 @@ export async function applyRuntimeClass(pool: NodePool, options: WriterOptions):
   throw new NodepoolError('cluster', `somebody else keeps changing RuntimeClass ${name}`, 'try again');
 }
 
-/** Whether applyRuntimeClass() deletes it, by what is known now. */
+/** Whether applyRuntimeClass() would delete it, by the current state. */
 export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolean {
   return planRuntimeClass(pool, state.runtimeClass(runtimeClassName(pool.metadata.name))).kind === 'delete';
 }
 
-/** Throws WriteError when the server stored something else than it was sent: trying again at once would spin. */
+/** Throws WriteError if the server stored another object: an immediate retry would spin. */
 function assertUnaltered(
   pool: NodePool,
   reached: readonly RecordedMember[],
@@ -109,7 +109,7 @@ function withPreserved(plan: RuntimeClassPlan, preserved: PreservedFields = {}):
   return { kind: 'create', desired: { ...plan.desired, ...defined({ overhead }), metadata } };
 }
 
-/** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */
+/** Sends one write and updates the cluster state; false if the object differed from the cluster state. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
   cluster: ClusterPort,
@@ -145,15 +145,15 @@ async function act(
   }
 }
 
-// Keeps what others set on a RuntimeClass, in an annotation on its pool, from before it is deleted until the next one is created:
-// killed in between, the next run creates it with that. A RuntimeClass on which others set nothing costs no write.
+// Keeps what others set on a RuntimeClass, in an annotation on its pool, from its deletion until the next one is
+// created: if killed in between, the next run uses that. Costs no write if others set nothing.
 
 const PRESERVED_FIELD: MetadataField = {
   name: `annotation ${REPLACED_ANNOTATION}`,
   path: ['metadata', 'annotations', REPLACED_ANNOTATION],
 };
 
-/** Throws NodepoolError when it cannot be kept: the RuntimeClass is not to be deleted then. */
+/** Throws NodepoolError if it cannot be stored: the RuntimeClass must not be deleted then. */
 async function storePreserved(
   pool: NodePool,
   preserved: PreservedFields | undefined,
@@ -162,12 +162,12 @@ async function storePreserved(
   await annotate(pool, preserved && formatPreserved(preserved, pool.metadata.uid ?? ''), options);
 }
 
-/** Called once the RuntimeClass is as the pool has it, whoever created it. Throws NodepoolError. */
+/** Called once the RuntimeClass matches the pool, whoever created it. Throws NodepoolError. */
 export async function forgetPreserved(pool: NodePool, options: WriterOptions): Promise<void> {
   await annotate(pool, undefined, options);
 }
 
-/** A pool that is being deleted takes the annotation with it. @param value undefined removes it */
+/** A pool that is being deleted needs no removal of the annotation. @param value undefined removes it */
 async function annotate(pool: NodePool, value: string | undefined, options: WriterOptions): Promise<void> {
   const { cluster, state } = options;
   const { name, uid } = pool.metadata;

@@ -1,4 +1,4 @@
-/** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
+/** Writes the status of a pool if it differs: as a whole, guarded by the pool's resourceVersion. */
 import { conflictDelay } from '../../controller/backoff.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { deepEqual, isObject } from '../../nodepool/json.ts';
@@ -33,7 +33,7 @@ export type StatusWrite = 'written' | 'failed' | 'throttled';
 
 const MAX_ATTEMPTS = 10;
 
-/** Sets the status, undefined when the pool is gone or another; the fields that the CRD lacks; a failed write. */
+/** Sets the outcome's status (undefined if the pool is gone or replaced), missing CRD fields, and a failed write. */
 export async function writeStatus(
   pool: NodePool,
   observed: PoolObservation,
@@ -52,7 +52,7 @@ export async function writeStatus(
   return 'failed';
 }
 
-/** If nodes were written, the pool is read all the same: it may have been deleted. With caches that is left out. */
+/** Without caches, reads the pool if nodes were written, even for an equal status: it may have been deleted. */
 async function write(
   pool: NodePool,
   observed: PoolObservation,
@@ -69,7 +69,7 @@ async function write(
   };
   let current = pool;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    // The observation belongs to the spec that was reconciled; conditions of other controllers to the current status.
+    // The observation belongs to the reconciled spec; conditions of other controllers come from the current status.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {
       const isDeleted = metadata.deletionTimestamp !== undefined;
@@ -87,7 +87,7 @@ async function write(
       writePool(current, () => cluster.pools.patchStatus(current, status), options),
     );
     if (write.kind === 'written') {
-      // Where the CRD drops all that differs, the resourceVersion does not change.
+      // If the CRD drops all differences, the resourceVersion does not change.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
       statusLimiter?.written(metadata);
       state.setPool(write.pool);
@@ -108,20 +108,20 @@ async function write(
       throw noStatusSubresource(name);
     }
     assertWhole(latest);
-    // Another process has reconciled a later generation: its status is kept.
+    // Another process has reconciled a later generation: keep its status.
     if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of pool ${name}: somebody else keeps changing the pool`);
 }
 
-/** Without caches no later reconcile applies a spec that changed during this one. */
+/** Without caches, no later reconcile applies a spec that changed during this one. */
 function specChanged({ metadata }: NodePool, { state, hasCaches = false }: WriterOptions): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
   const latest = state.pool(name)?.metadata;
   if (hasCaches || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
-  // Nothing of its spec is applied any more.
+  // The spec of a deleted pool is not applied any more.
   if (metadata.deletionTimestamp !== undefined) return undefined;
   return specChangedFailure(name);
 }
@@ -131,12 +131,12 @@ function isSame({ metadata: { uid, deletionTimestamp } }: NodePool, latest: Node
   return latest?.metadata.uid === uid && latest?.metadata.deletionTimestamp === deletionTimestamp;
 }
 
-// What the server stored of a status differs from what was sent.
+// Differences between the stored status and the sent one.
 
-/** Bytes of a value in a message. */
+/** Maximum bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;
 
-/** Fields that differ from what was sent, not those that the CRD drops. @param next ignores what it takes from it */
+/** Differences from the sent status, without fields that the CRD drops. @param next ignores what it takes from it */
 export function alteredFields(
   { sent, next }: { sent: NodePoolStatus; next: NodePoolStatus },
   kept: NodePoolStatus | undefined,
@@ -150,7 +150,7 @@ export function alteredFields(
     .map(name => ({ name, sent: before.get(name), found: found.get(name) }));
 }
 
-/** Every value by its path: `status.nodeCount`, `status.conditions[Ready].reason`. */
+/** All values by path: `status.nodeCount`, `status.conditions[Ready].reason`. */
 function fields(value: unknown, path = 'status', into = new Map<string, string>()): Map<string, string> {
   if (Array.isArray(value)) {
     for (const [at, item] of value.entries()) {
@@ -163,30 +163,30 @@ function fields(value: unknown, path = 'status', into = new Map<string, string>(
   return into;
 }
 
-// Fields of the status that the server does not keep, since its CRD is another version's.
+// Fields of the status that the server drops, because the CRD has another version.
 
 const RESOURCES = 'status.allocatable';
 export const STATUS_SUBRESOURCE = 'subresources.status';
-/** No decision of this program depends on it. */
+/** No decision of this program depends on this field. */
 export const UPDATED_COUNT = 'status.updatedNodeCount';
 
-/** Paths of what was sent and is not in the answer: `status.conditions`, `status.conditions[].reason`. */
+/** Paths that were sent but are not in the response: `status.conditions`, `status.conditions[].reason`. */
 export function lackingFields(sent: NodePoolStatus, kept: NodePoolStatus | undefined): string[] {
   return [...new Set(missingIn(sent, kept ?? {}, 'status'))];
 }
 
-/** @param field a single value that is not in the answer, as `status.conditions[Ready].reason` @param lacking see lackingFields() */
+/** @param field of a missing value, as `status.conditions[Ready].reason` @param lacking see lackingFields() */
 function isDropped(field: string, lacking: readonly string[]): boolean {
   const path = field.replace(/^(status\.conditions)\[[^\]]*\]/, '$1[]');
   return lacking.some(each => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
 }
 
-/** Fields that the server drops without an error: a subresource that is not served is a failure of its own. */
+/** Fields that the server drops silently; a subresource that is not served is a separate failure. */
 export function droppedFields(lacking: readonly string[]): string[] {
   return lacking.filter(path => path !== STATUS_SUBRESOURCE);
 }
 
-/** @param lacking of any number of pools; at least one */
+/** @param lacking for any number of pools; at least one */
 export function lackingWarning(lacking: readonly string[]): Warning {
   const crd = 'the CRD nodepools.nodes.lailin.xyz';
   const what = lacking.includes(STATUS_SUBRESOURCE)
@@ -198,13 +198,13 @@ export function lackingWarning(lacking: readonly string[]): Warning {
 function missingIn(sent: unknown, kept: unknown, path: string): string[] {
   if (Array.isArray(sent)) {
     if (!Array.isArray(kept)) return [path];
-    // A schema drops no items; a missing one was removed by a policy or webhook.
+    // A schema drops no items, so a policy or webhook removed the missing item.
     return sent.flatMap((item, at) => (kept[at] === undefined ? [] : missingIn(item, kept[at], `${path}[]`)));
   }
   if (!isObject(sent)) return [];
   if (!isObject(kept)) return [path];
   if (path === RESOURCES) {
-    // Keys of a map: a schema keeps or drops them together.
+    // Keys of a map: a schema keeps or drops all of them.
     return Object.keys(sent).length > 0 && Object.keys(kept).length === 0 ? [path] : [];
   }
   return Object.entries(sent).flatMap(([key, value]) => {
