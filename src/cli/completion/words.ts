@@ -1,4 +1,4 @@
-/** What the word at the cursor can be, from the words before it, which are read as oclif's parser reads them. */
+/** Determines what the word at the cursor can be, from the words before it, read as oclif's parser reads them. */
 import { type Arg, type CommandGrammar, type Flag, flagOf, type Grammar, globalFlags } from './grammar.ts';
 
 export type CompletedWord =
@@ -6,14 +6,14 @@ export type CompletedWord =
   /** A command, or a global flag before it. */
   | { kind: 'command' }
   | { kind: 'flag' }
-  /** The value of a flag; the prefix precedes it in the same word: `--output=`. */
+  /** The value of a flag; the prefix is the part of the same word before the value: `--output=`. */
   | { kind: 'value'; flag: Flag; prefix: string }
   | { kind: 'argument'; arg: Arg };
 
 export interface CompletionLine {
   /** '' before the command. */
   command: string;
-  /** Before the command: the global flags. Undefined for an unknown command. */
+  /** Before the command: a grammar with only the global flags. Undefined for an unknown command. */
   grammar: CommandGrammar | undefined;
   wanted: CompletedWord;
   /** Values of the flags given so far, by name; '' for a boolean flag. */
@@ -22,7 +22,7 @@ export interface CompletionLine {
   earlierArgs: string[];
 }
 
-/** @param words all after the program's name; the last is the one at the cursor, cut there, and may be empty */
+/** @param words all words after the program's name; the last is the one at the cursor, cut there, and may be empty */
 export function readWords(words: string[], commands: Grammar): CompletionLine {
   const grammar = { args: {}, flags: globalFlags(commands) };
   const line: CompletionLine = { command: '', grammar, wanted: { kind: 'nothing' }, flags: new Map(), earlierArgs: [] };
@@ -35,7 +35,7 @@ export function readWords(words: string[], commands: Grammar): CompletionLine {
 interface ParserState {
   /** The flag whose value comes next. */
   pending: Flag | undefined;
-  /** `--` was read: only arguments follow. */
+  /** `--` was read: only arguments can follow. */
   ended: boolean;
 }
 
@@ -86,7 +86,7 @@ function want(
     : { kind: 'argument', arg };
 }
 
-/** Whether the flag may come without a value (see base-command.ts). */
+/** Whether the value of the flag is optional (see base-command.ts). */
 function hasOptionalValue({ name }: Flag): boolean {
   return name === 'dry-run';
 }
