@@ -7,7 +7,7 @@ import { type CheckFinding, error, ok, warning } from '../shared/check.ts';
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { isTimely, type SeenLease } from '../shared/leases.ts';
 
-/** Compares the leases with the controller's Deployment. Pass the namespace in which the controller has its lease. */
+/** @param controllerNamespace where the controller in the cluster has its lease */
 export async function checkController(
   leases: Promise<readonly SeenLease[]>,
   { controllerNamespace, findDeployment }: { controllerNamespace: string; findDeployment: FindDeployment },

@@ -20,7 +20,7 @@ const KEPT = 'the software that set the finalizers has to remove them; the nodes
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  // For a failing deletion, the status line already contains both.
+  // For a failing deletion, the line about its status also names the deletion.
   const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
   const behind = new Map(
     others.map(pool => [pool, latenessIn(pool, state)] as const).filter(([, texts]) => texts.length > 0),

@@ -127,7 +127,7 @@ function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => str
   return { drained: green, failed: red, 'in progress': yellow, waits: yellow, pending: dim }[phase];
 }
 
-/** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
+/** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`; most first. */
 function waitingText(blockedPods: NodeDrainState['blockedPods'], width: number): string {
   // The text after the colon counts healthy pods and differs between refusals.
   const groups = [...Map.groupBy(blockedPods.values(), ({ why }) => why.split(':', 1)[0]).values()];

@@ -1,4 +1,4 @@
-/** Metrics of each pool. Only the process that holds the lease exports them, or sums would count twice. */
+/** Metrics of each pool. Only the reconciling process has them, not one that waits for the lease: sums stay right. */
 import type { Labels, MetricInfo, Registry } from '../../controller/metrics.ts';
 import { olderFirst } from '../../nodepool/membership/membership.ts';
 import { parseQuantity, quantityToNumber } from '../../nodepool/quantity/quantity.ts';
@@ -56,7 +56,7 @@ export class PoolMetrics {
     else this.#of(pool).succeededAt = this.#now().getTime();
   }
 
-  /** Counts the writes, and among them the records that no pool can have written. */
+  /** Counts invalid records among the writes, which no pool can have written. */
   nodesWritten(moves: readonly NodeMove[]): void {
     for (const { from, to, invalidRecord } of moves) {
       const pool = to ?? from;

@@ -19,7 +19,7 @@ export function blockKey({ owner, previous, changes, drain, waits }: SharedChang
   return JSON.stringify([owner, previous, waits, bare(changes), drain && bare(drain.changes)]);
 }
 
-/** Groups items by key, in the order of each group's first item. */
+/** Groups items by key, ordered by first item; items keep their order. */
 export function blocksOf<T>(items: readonly T[], keyOf: (item: T) => string): (readonly [T, ...T[]])[] {
   return [...Map.groupBy(items, keyOf).values()].flatMap(([first, ...more]) =>
     first === undefined ? [] : [[first, ...more] as const],

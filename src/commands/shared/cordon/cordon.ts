@@ -40,9 +40,7 @@ export interface CordonOptions {
 
 export type CordonResult =
   | {
-      /**
-       * `maintained`: only the maintenance changed. `left`: it ended, but the node was already unschedulable before.
-       */
+      /** `maintained`: only the maintenance changed. `left`: it ended, but the node was already cordoned before. */
       kind: 'changed' | 'maintained' | 'already' | 'left';
       node: string;
       change?: MaintenanceChange;

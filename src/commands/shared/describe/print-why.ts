@@ -1,6 +1,4 @@
-/**
- * The output of `why` and `nodes --why`: whether and why the node is a member of each pool, and the values set there.
- */
+/** The output of `why` and `nodes --why`: whether and why the node is a member of each pool, and the pool's values. */
 import {
   type MembershipVerdict,
   type OwnershipRule,

@@ -304,7 +304,7 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${BLOCKED_BY_BUDGET}`;
 }
 
-/** Empty for pods of a DaemonSet: no other node gets a replacement. */
+/** Empty for pods of a DaemonSet: they keep running, but none would be created again. */
 function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;
   if (next === undefined) return [];
