@@ -4,7 +4,7 @@ import { type Flags, flagOf } from './completion/grammar.ts';
 export interface CommandLine {
   /** The words to pass to oclif. */
   words: string[];
-  /** The command whose help was requested; '' for the whole program, OPTIONS for the global flags, undefined for none. */
+  /** The command whose help was requested; '' for the whole program, OPTIONS for global flags, undefined for none. */
   help: string | undefined;
   /** The last value of `--color`, unchecked. */
   color: string | undefined;

@@ -32,7 +32,6 @@ export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
   return stderrIsTTY ? (stderr as NodeJS.WriteStream).columns || 80 : Infinity;
 }
 
-/** Prints a note on stderr. */
 export function showNote(io: ErrorIo, text: string): void {
   io.err(noteLine(text, errorWidth(io)));
 }
@@ -74,7 +73,6 @@ export const DIFF_EXIT_STATUS = 'Exit status, as for kubectl diff: 0 no differen
 interface ErrorContext {
   io: Io;
   line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
-  /** This program's version. */
   version: string;
   /** For the hint at --help: `kubectl nodepool create`. */
   command: string;

@@ -37,7 +37,6 @@ export interface ConnectOptions {
 /** Passed to a command's execute(). */
 export interface Deps {
   io: Io;
-  /** This program's version. */
   version: string;
   /** The package's directory. */
   root: string;

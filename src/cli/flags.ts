@@ -134,7 +134,6 @@ export function dryRunSuffix(dryRun: DryRun): string {
   return { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
 }
 
-/** `-o json|yaml`. */
 export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
 }

@@ -18,7 +18,6 @@ export interface CompletionLine {
   wanted: CompletedWord;
   /** Values of the flags given so far, by name; '' for a boolean flag. */
   flags: Map<string, string[]>;
-  /** The arguments given so far. */
   earlierArgs: string[];
 }
 
