@@ -30,7 +30,6 @@ export function readWords(words: string[], commands: Grammar): CompletionLine {
   return line;
 }
 
-/** The parser's state at the cursor. */
 interface ParserState {
   /** The flag whose value comes next. */
   pending: Flag | undefined;

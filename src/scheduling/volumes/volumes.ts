@@ -268,7 +268,7 @@ export class PodVolumes {
   ): { found: Map<WaitingClaim, Binding>; isTied: boolean } | { unmet: ClaimUse } {
     const found = new Map<WaitingClaim, Binding>();
     const toFind: WaitingClaim[] = [];
-    // A class has either existing or new volumes here: if it can provision on the node, no existing ones are searched.
+    // A volume has one class: if the class can provision on the node, its existing volumes are not searched.
     for (const waiting of claims) {
       const { selectedNode, className } = waiting.claim;
       if (selectedNode !== undefined && selectedNode !== node.name) return { unmet: waiting.use };
@@ -290,7 +290,6 @@ export class PodVolumes {
   }
 }
 
-/** See PodVolumes.boundOn(). */
 export interface SharedBinding {
   id: string;
   isUnsure: boolean;
@@ -304,7 +303,6 @@ interface SuitableVolumes {
   byNode: VolumesByNode;
 }
 
-/** See PodVolumes.usedUp(). */
 export interface VolumeLimits {
   /** By node: nodes in a group reach the same volumes. Nodes without a group need none. */
   groups: ReadonlyMap<string, string>;

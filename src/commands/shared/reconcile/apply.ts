@@ -51,7 +51,7 @@ export interface ApplyOptions {
   /** Reads the Events of a pool for EarlierRepairs. */
   events?: Pick<EventsPort, 'listObjects'>;
 
-  /** Maximum number of nodes and pods in progress: see Limiters. */
+  /** Maximum number of nodes and pools in progress: see Limiters. */
   concurrency: number;
   /** Approved NoExecute taints; undefined: all. */
   consent?: ReadonlySet<string> | undefined;
@@ -333,7 +333,7 @@ function merged(first: PoolResult, { pool, outcome, error }: PoolResult): PoolRe
   return { pool, outcome: mergedOutcome(first.outcome, outcome), error };
 }
 
-/** Counts nodes whose drain began but has not finished; the last reconcile may have finished some. */
+/** Reports nodes whose drain began but has not finished; the last reconcile may have finished some. */
 function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   const { pool, outcome } = result;
   if (outcome === undefined) return result;
