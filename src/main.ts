@@ -1,4 +1,4 @@
-/** The composition root: connects the commands, the oclif manifest and the process. */
+/** The composition root, which connects the commands, the oclif manifest and the process. */
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
 import type { CommandLine } from './cli/command-line.ts';
@@ -10,7 +10,7 @@ import { commands } from './commands/index.ts';
 const grammar = manifest.commands as Grammar;
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** The first argument of a request for completions: kubectl's scripts expect cobra's format, those of this program whole words. */
+/** The first argument of a completion request: kubectl's scripts expect cobra's format, our scripts whole words. */
 const COMPLETE = '__complete';
 const COMPLETE_WORDS = '__completeWords';
 const isCompletion = ([first]: string[]) => first === COMPLETE || first === COMPLETE_WORDS;
@@ -31,12 +31,12 @@ async function run(line: CommandLine, io: Io, root: string): Promise<number> {
   return runCommand(line, io, { ...program, root });
 }
 
-/** Runs the process's command line and sets the exit code; the process ends once stdout is drained. */
+/** Runs the process's command line and sets the exit code; the process ends once stdout is flushed. */
 export async function start(root: string): Promise<void> {
   const io = processIo(process);
   const argv = process.argv.slice(2);
   if (isCompletion(argv)) {
-    // Completion must not print errors, nor wait for what still runs.
+    // Completion must neither print errors nor wait for unfinished work.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, () => process.exit(0));
     await complete(argv, io);
     process.stdout.write('', () => process.exit(0));
@@ -61,7 +61,7 @@ export async function start(root: string): Promise<void> {
   endBySignal('SIGINT');
 }
 
-/** Does not load oclif and the commands: completion has to be fast. */
+/** Loads neither oclif nor the commands, because completion must be fast. */
 async function complete([command, ...words]: string[], io: Io): Promise<number> {
   const { complete } = await import('./cli/completion/complete.ts');
   const { openNames } = await import('./cli/factory.ts');

@@ -1,6 +1,6 @@
 /**
- * The base of all commands: parses, creates the dependencies, runs execute(), closes. Errors pass through: run-command.ts
- * turns them into a line and an exit code (see errors.ts).
+ * The base class of all commands: parses flags, creates the dependencies, runs execute() and closes them. Errors
+ * propagate to run-command.ts, which turns them into a line and an exit code (see errors.ts).
  */
 import { Command } from '@oclif/core/command';
 import type { Config } from '@oclif/core/config';
@@ -16,13 +16,13 @@ export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<
 >;
 export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>;
 
-/** oclif keeps a Config's options when it reloads it, so they carry the streams from main() to the command. */
+/** oclif keeps a Config's options when it reloads it, so the options carry the streams from main() to the command. */
 export type RunOptions = { io: Io; root: string };
 
 export abstract class BaseCommand<T extends typeof Command> extends Command {
   static override baseFlags = globalFlags;
 
-  /** On the configuration as it is: oclif's would make it again. */
+  /** Uses the given configuration; oclif's own run() would load it again. */
   static override async run<C extends Command>(
     this: new (
       argv: string[],
@@ -42,8 +42,8 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   }
 
   /**
-   * As run(), on a connection that is open, and stays open. Refuses the flags that belong to that connection, and --watch, which
-   * needs a process of its own.
+   * Like run(), but over a connection that is already open and stays open. Refuses the flags that configure a
+   * connection, and --watch, which needs a process of its own.
    */
   runOn(connection: Connection): Promise<number> {
     return this.#run(connection);
@@ -73,13 +73,13 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     }
   }
 
-  /** oclif's own would set process.exitCode, which start() in main.ts does. */
+  /** oclif's own catch() would set process.exitCode, which start() in main.ts sets. */
   protected override async catch(error: Error): Promise<never> {
     throw error;
   }
 }
 
-/** Those of a connection. */
+/** Flags that configure the connection. */
 const CONNECTION_FLAGS = [...Object.keys(globalFlags), 'concurrency'];
 
 function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags' | 'metadata'>): void {
@@ -91,7 +91,7 @@ function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags'
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
 }
 
-/** For the server it selects everything, and mostly it is a variable of a script that is not set. */
+/** The server treats an empty selector as "everything"; usually it comes from an unset variable in a script. */
 function refuseEmptySelector({ selector }: Record<string, unknown>, hasAll: boolean): void {
   if (typeof selector !== 'string' || selector.trim() !== '') return;
   const all = hasAll ? '; to select all pools, use --all' : ', or leave out -l';
@@ -99,12 +99,12 @@ function refuseEmptySelector({ selector }: Record<string, unknown>, hasAll: bool
 }
 
 /**
- * As kubectl's string arrays, which take no comma lists; and those that are split where they are parsed: a selector, whose
- * values may be lists (`a in (b,c)`), and startup taints, whose conditions belong to the taint before.
+ * Flags without comma lists: those that are string arrays in kubectl, and those that are split where they are parsed,
+ * such as selectors (values may be lists: `a in (b,c)`) and startup taints (their conditions follow the taint).
  */
 const ARRAYS = ['annotation', 'as-group', 'as-user-extra', 'for', 'node-selector', 'startup-taint'];
 
-/** Not by oclif's delimiter, which trims and unquotes the values. */
+/** Does not use oclif's delimiter, which trims and unquotes the values. */
 function withCommaLists(values: Record<string, unknown>): Record<string, unknown> {
   const split = (name: string, value: unknown) =>
     Array.isArray(value) && !ARRAYS.includes(name) ? value.flatMap(each => String(each).split(',')) : value;
@@ -112,8 +112,8 @@ function withCommaLists(values: Record<string, unknown>): Record<string, unknown
 }
 
 /**
- * Rewrites what oclif cannot parse as kubectl does: `--dry-run` is `--dry-run=client`, `--yes=false` drops `--yes`, and the
- * formats json, yaml and name are case-insensitive.
+ * Rewrites what kubectl accepts and oclif cannot parse: `--dry-run` becomes `--dry-run=client`, `--yes=false` drops
+ * `--yes`, and the formats json, yaml and name are case-insensitive.
  */
 function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
@@ -135,7 +135,7 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   return end < 0 ? words : [...words, ...argv.slice(end)];
 }
 
-/** The spellings of the boolean flag that this is one of; none for other flags. */
+/** All spellings of the boolean flag that has this spelling; empty for other flags. */
 function spellingsOf(spelling: string, flags: Interfaces.FlagInput): string[] {
   for (const [name, { type, char }] of Object.entries(flags)) {
     const spellings = [`--${name}`, `-${char}`];
@@ -149,16 +149,16 @@ function isOnByDefault(spelling: string, flags: Interfaces.FlagInput): boolean {
   return flag?.type === 'boolean' && flag.allowNo === true;
 }
 
-/** As Go's strconv.ParseBool. */
+/** Parses like Go's strconv.ParseBool. */
 function isTrue(flag: string, value: string): boolean {
   if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
   if (/^(0|f|F|false|False|FALSE)$/.test(value)) return false;
   throw new NodepoolError('usage', `${flag}=${value}: the value must be true or false`, `write ${flag}`);
 }
 
-// `-n` and `-A`, which a kubectl user types from habit: pools and nodes have no namespace.
+// Handles `-n` and `-A`, which kubectl users type out of habit: pools and nodes have no namespace.
 
-/** Commands whose result a namespace could be thought to narrow or to place. */
+/** Commands for which a user could expect a namespace to narrow the result or to say where objects are created. */
 const NAMESPACED: Record<string, string> = {
   top: 'top counts the pods of all namespaces',
   drain: 'drain evicts pods of all namespaces',
@@ -167,7 +167,7 @@ const NAMESPACED: Record<string, string> = {
   uninstall: 'the controller is removed from the namespace nodepool-system',
 };
 
-/** Commands that only read, where "all namespaces" cannot be taken for "all pools". */
+/** Read-only commands, for which "all namespaces" cannot be mistaken for "all pools". */
 const READS = [
   'get',
   'describe',
@@ -184,10 +184,10 @@ const READS = [
   'version',
 ];
 
-/** Commands about an object with a namespace. */
+/** Commands for a namespaced object. */
 const OF_NAMESPACE = ['fit'];
 
-/** Prints a note where the flags are harmless. Throws NodepoolError (usage) where they could mean something else. */
+/** Prints a note where the flags are harmless. Throws NodepoolError (usage) where a user could expect an effect. */
 export function checkNamespaceFlags(
   flags: { namespace?: string | undefined; 'all-namespaces'?: boolean | undefined; 'log-format'?: unknown },
   command: string,
@@ -203,7 +203,7 @@ export function checkNamespaceFlags(
   if (namespace !== undefined && OF_NAMESPACE.includes(command)) return;
   const isIgnored = namespace !== undefined || (all === true && !Object.hasOwn(NAMESPACED, command));
   const flag = namespace === undefined ? '--all-namespaces' : '--namespace';
-  // A JSON log has no other lines.
+  // A JSON log must not contain other lines.
   if (isIgnored && logFormat !== 'json') {
     showNote(io, `note: pools and nodes are cluster-scoped; ${flag} is ignored`);
   }

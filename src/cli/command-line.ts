@@ -1,22 +1,22 @@
 import { type Flags, flagOf } from './completion/grammar.ts';
 
-/** Read from a command line before oclif parses it, so that help, colours and errors follow it even when parsing fails. */
+/** Read from the command line before oclif parses it: help, colours and errors work even when parsing fails. */
 export interface CommandLine {
-  /** Passed to oclif. */
+  /** The words to pass to oclif. */
   words: string[];
-  /** The command whose help was requested; '' for the whole program, OPTIONS for the global flags, undefined for none. */
+  /** The command whose help was requested; '' for the whole program, OPTIONS for global flags, undefined for none. */
   help: string | undefined;
   /** The last value of `--color`, unchecked. */
   color: string | undefined;
   verbosity: number;
-  /** `--log-format json`: every line of stderr has to be JSON. */
+  /** `--log-format json`: every line on stderr must be JSON. */
   jsonLog: boolean;
 }
 
 /** `kubectl nodepool options` lists the global flags, as `kubectl options` does. */
 export const OPTIONS = 'options';
 
-/** @param globalFlags of the manifest */
+/** @param globalFlags from the manifest */
 export function readCommandLine(argv: string[], globalFlags: Flags): CommandLine {
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : commandFirst(argv, globalFlags);
   const end = words.indexOf('--');
@@ -32,13 +32,13 @@ export function readCommandLine(argv: string[], globalFlags: Flags): CommandLine
   };
 }
 
-/** The words with the command before the global flags, which may precede it as in kubectl; help without a command. */
+/** Moves the command before the global flags, which may precede it as in kubectl. Without a command: help. */
 function commandFirst(argv: string[], globalFlags: Flags): string[] {
   let at = 0;
   for (let word = argv[0]; word?.startsWith('-'); word = argv[at]) {
     if (/^--?$/.test(word)) return argv;
     const { flag, value } = flagOf(word, globalFlags);
-    // It goes first, so that the error names it and not the global flags before it, whose values may be secrets.
+    // Moves the unknown flag to the front: the error names it, not the global flags, whose values may be secrets.
     if (flag === undefined) return [...argv.slice(at), ...argv.slice(0, at)];
     at += flag.type === 'option' && value === undefined ? 2 : 1;
   }
@@ -46,7 +46,7 @@ function commandFirst(argv: string[], globalFlags: Flags): string[] {
   return command === undefined ? ['--help', ...argv] : [command, ...argv.slice(0, at), ...argv.slice(at + 1)];
 }
 
-/** @param flag matches the flag, and captures a value in the same word; without one, the value is the next word */
+/** @param flag matches the flag, and captures a value in the same word; without one, the next word is the value */
 function valuesOf(flag: RegExp, words: string[]): string[] {
   return words.flatMap((word, at) => {
     const match = flag.exec(word);
@@ -58,7 +58,7 @@ function helpSubject(words: string[]): string | undefined {
   const [first] = words;
   if (first === 'help') {
     const subject = words.filter(word => !word.startsWith('-'))[1] ?? '';
-    // Of itself it is that of the program.
+    // `help help` shows the help of the program.
     return subject === 'help' ? '' : subject;
   }
   if (first === OPTIONS) return OPTIONS;

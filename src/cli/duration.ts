@@ -2,12 +2,12 @@ import { NodepoolError } from '../nodepool/errors.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** The longest time.Duration of Go: 64 bits of nanoseconds. */
+/** The longest time.Duration in Go: 64 bits of nanoseconds. */
 const MAX_MS = 2 ** 63 / 1e6;
 
 /**
- * A duration as kubectl's flags take it: `30s`, `1m30s`, `500ms`, or a bare number of seconds.
- * Returns milliseconds; throws a usage error that names the flag.
+ * Parses a duration as kubectl's flags do: `30s`, `1m30s`, `500ms`, or a bare number of seconds. Returns milliseconds;
+ * throws a usage error that names the flag.
  */
 export function parseDuration(text: string, flag: string): number {
   const units = /^\d+$/.test(text) ? `${text}s` : text;
@@ -19,6 +19,6 @@ export function parseDuration(text: string, flag: string): number {
   if (total > MAX_MS) {
     throw new NodepoolError('usage', `${flag}: "${text}" is longer than 292 years`, 'write it like 30s, 1m30s or 2h');
   }
-  // Only 0 itself is 0: it means no limit.
+  // Only an exact 0 may become 0, which means no limit.
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }

@@ -7,42 +7,41 @@ import type { CommandLine } from './command-line.ts';
 import { createLog, type Io } from './io.ts';
 import { unknownFormat } from './unknown/unknown-flag.ts';
 
-/** The parts of an error that are printed; `lines` where its message has several. */
+/** The parts of an error that are printed; `lines` if its message has several lines. */
 export type ErrorText = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
 
 /**
- * The text of an error on stderr, one line unless it lists problems.
+ * The text of an error on stderr: one line, unless it lists problems.
  * @param about precedes the message: the name of the pool
- * @param width a longer line is wrapped, with the next step below it
+ * @param width longer lines are wrapped, and the next step goes on a line of its own
  */
 export function errorLine({ message, lines = [message], next }: ErrorText, about?: string, width?: number): string {
   const [head = '', ...items] = lines;
   return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next, width);
 }
 
-/** Prints an error. A terminal would break words where its line ends. */
+/** Prints an error, wrapped at words: a terminal would break the line inside a word. */
 export function showError(io: ErrorIo, error: ErrorText, about?: string): void {
   io.err(errorLine(error, about, errorWidth(io)));
 }
 
 export type ErrorIo = Pick<Io, 'err' | 'stderr' | 'stderrIsTTY'>;
 
-/** Of the terminal that stderr is; in a pipe an error is one line, however long. */
+/** The width of the terminal on stderr; Infinity for a pipe, where an error is one line. */
 export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
   return stderrIsTTY ? (stderr as NodeJS.WriteStream).columns || 80 : Infinity;
 }
 
-/** Prints a note on stderr. */
 export function showNote(io: ErrorIo, text: string): void {
   io.err(noteLine(text, errorWidth(io)));
 }
 
-/** Text that is escaped, wrapped as errorLine() wraps. */
+/** Wraps an already escaped text, as errorLine() does. */
 export function noteLine(text: string, width: number): string {
   return width === Infinity ? text : wrapProse(text, width).join('\n');
 }
 
-/** Prints each warning once: a command proposes again after a question. */
+/** Returns a function that prints each warning only once: after a question, a command repeats its checks. */
 export function warnOnce(io: ErrorIo): (warnings: readonly Warning[]) => void {
   const said = new Set<string>();
   return warnings => {
@@ -59,7 +58,7 @@ export function showWarning(io: ErrorIo, warning: Warning): void {
   io.err(warningLine(warning, errorWidth(io)));
 }
 
-/** As errorLine(), of a warning. */
+/** Like errorLine(), for a warning. */
 export function warningLine(warning: Warning, width?: number): string {
   if (typeof warning === 'string') return formatProblem('warning', [warning], undefined, width);
   return formatProblem('warning', [warning.message], warning.next, width);
@@ -67,24 +66,23 @@ export function warningLine(warning: Warning, width?: number): string {
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
-/** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. docs/commands/options.md repeats them. */
+/** Exit codes for the help of commands that reconcile, and of `diff`. docs/commands/options.md repeats them. */
 export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 unhealthy pools, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as for kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 interface ErrorContext {
   io: Io;
   line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
-  /** This program's version. */
   version: string;
-  /** In the hint at --help: `kubectl nodepool create`. */
+  /** For the hint at --help: `kubectl nodepool create`. */
   command: string;
   /** Names of the command's flags, for did-you-mean. */
   flags: string[];
-  /** What to type in place of an unknown flag or argument. */
+  /** What to type instead of an unknown flag or argument. */
   instead?: string | undefined;
-  /** What to type in place of a type before the names, as in `node web-1` and `node/web-1`. */
+  /** What to type instead of a type before the names, as in `node web-1` and `node/web-1`. */
   typed?: string | undefined;
-  /** A command line that is right, for one that lacks a flag or an argument. */
+  /** A correct command line, shown when a flag or an argument is missing. */
   example?: string | undefined;
   /** Exit code of errors other than usage; 1 if unset. */
   errorExit?: number | undefined;
@@ -96,8 +94,8 @@ interface RunError extends ErrorText {
 }
 
 /**
- * Prints the error, on one line where possible, and returns the exit code: 2 for usage, else errorExit.
- * With `--log-format json` it is an entry of that log.
+ * Prints the error, on one line where possible, and returns the exit code: 2 for usage errors, else errorExit. With
+ * `--log-format json` the error is printed as a log entry.
  */
 export function reportError(error: unknown, context: ErrorContext): number {
   const { io, line, command, errorExit = EXIT.error } = context;
@@ -119,8 +117,8 @@ export function reportError(error: unknown, context: ErrorContext): number {
 }
 
 /**
- * Its message may be text from the cluster, with lines that look like those of this program; that of a bad command line, values.
- * @param shown what was printed of it
+ * The message may contain text from the cluster with lines that imitate output of this program, or values of the
+ * command line. @param shown the printed message
  */
 function stackOf(error: Error, shown: string): string | undefined {
   return error.stack?.replace(error.message, () => (isParseError(error) ? shown : oneLine(error.message)));
@@ -146,16 +144,16 @@ function runErrorOf(error: unknown, { version, flags, instead, typed, example }:
 
 type ParseError = Error & { flags?: unknown; args?: unknown };
 
-/** As every error of oclif, whose class is not imported: the parser is loaded only where a command runs. */
+/** Matches every error of oclif. Its class is not imported, because the parser is loaded only when a command runs. */
 function isParseError(error: unknown): error is ParseError {
   return error instanceof Error && 'oclif' in error;
 }
 
-/** oclif's message of a bad command line, on one line. */
+/** oclif's message for an invalid command line, on one line. */
 function parseErrorText(error: ParseError, known: string[], typed?: string): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
-    // Without their values, which may be secrets.
+    // Flags without their values, which may be secrets.
     const [first = '', ...others] = error.flags.map(flag => String(flag).replace(/=.*/s, ''));
     const meant = suggest(first.replace(/^-+/, ''), known);
     const names = [first, ...others].map(name => (name.startsWith('--') ? name : name.slice(0, 2)));
@@ -189,7 +187,7 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-// The errors about some of several objects, after those that were shown or written.
+// Prints the errors about some of several objects, after the objects that were shown or written.
 
 /** Returns the exit code. */
 export function showErrors(errors: readonly NodepoolError[], io: Io): number {

@@ -1,4 +1,4 @@
-/** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
+/** Creates the dependencies of a command when it asks for them, so that `--help` never loads the Kubernetes client. */
 import type { Connection } from '../kube/connect.ts';
 import type { CommandLookup } from '../kube/look-path.ts';
 import type { NamesPort } from '../kube/resources/names.ts';
@@ -14,38 +14,37 @@ import { type Progress, progress, type Spinner } from './progress.ts';
 export type { Connection };
 
 export interface ConnectOptions {
-  /** Limits the requests in flight. */
+  /** The maximum number of requests in flight. */
   concurrency?: number;
-  /** Called with the code of every answer, and for every request that got none. */
+  /** Called with the status code of every response, and for every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Longest wait for a login after the first one, in milliseconds. */
+  /** The longest wait for a login, after the first login, in milliseconds. */
   loginLimitMs?: number;
-  /** Whether the dashboard has the terminal: a login plugin must neither ask nor write there then. */
+  /** Whether the dashboard uses the terminal; a login plugin must not prompt or print then. */
   isTerminalTaken?: () => boolean;
-  /** Gets warnings and the lines of `-v` instead of stderr. */
+  /** Receives warnings and the lines of `-v`, which otherwise go to stderr. */
   log?: (level: 'warning' | 'debug', text: string) => void;
-  /** Called right before each write except those of leases; false fails the write. */
+  /** Called right before each write except writes of leases; false makes the write fail. */
   mayWrite?: () => boolean;
-  /** The server validates each write and stores none. */
+  /** The server validates each write and persists none. */
   dryRun?: boolean;
-  /** Annotations of nodes that are read beside those of pools. */
+  /** Node annotations to read in addition to those of pools. */
   annotations?: readonly string[];
-  /** Called when the first request is on its way: to load what its answer is printed with. */
+  /** Called once the first request has been sent: loads the modules that print the response. */
   meanwhile?: () => void;
 }
 
 /** Passed to a command's execute(). */
 export interface Deps {
   io: Io;
-  /** This program's version. */
   version: string;
   /** The package's directory. */
   root: string;
-  /** The value of --request-timeout; 0 waits for ever. */
+  /** The value of --request-timeout; 0 means no timeout. */
   requestTimeoutMs: number | undefined;
-  /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would break. */
+  /** A spinner on stderr. Silent without a terminal, and with -v, whose lines it would break. */
   progress(text: string): Promise<Progress>;
-  /** The one connection of this process. A second call is a bug: its options would be ignored. Throws NodepoolError. */
+  /** The only connection of this process. A second call is a bug: its options would get lost. Throws NodepoolError. */
   connect(options?: ConnectOptions): Promise<Connection>;
 }
 
@@ -72,8 +71,8 @@ export interface GlobalFlags {
 }
 
 /**
- * The dependencies of one run; close() closes the connection. opened(): where the command connected.
- * @param open a connection to use instead of one by the flags; it is not closed
+ * The dependencies of one run; close() closes the connection. opened() returns where the command connected to.
+ * @param open a connection to use instead of a new one from the flags; it is not closed
  */
 export function createFactory(
   { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
@@ -81,7 +80,7 @@ export function createFactory(
   open?: Connection,
 ): { deps: Deps; opened(): Promise<Connection | undefined>; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
-  /** Hidden while a login plugin asks on the same terminal: they would overwrite its questions. */
+  /** Spinners are hidden while a login plugin prompts on the same terminal: they would overwrite its questions. */
   const spinners = new Set<Spinner>();
   let isLoginAsking = false;
   const timeout = flags['request-timeout'];
@@ -151,7 +150,7 @@ export function createFactory(
   };
 }
 
-/** The open connection for a command with these options. Throws NodepoolError before anything is sent where it cannot have one. */
+/** Returns the open connection. Throws NodepoolError before any request if these options need another one. */
 async function onOpen(open: Connection, options: ConnectOptions): Promise<Connection> {
   // runOn() refuses --concurrency.
   const { concurrency: _default, dryRun = false, meanwhile, ...others } = options;
@@ -165,7 +164,7 @@ async function onOpen(open: Connection, options: ConnectOptions): Promise<Connec
   return dryRun ? open.dryRun() : open;
 }
 
-/** The flags that choose cluster and user, as connect() and namesPort() take them. */
+/** The flags that choose the cluster and the user, as connect() and namesPort() take them. */
 function accessOf(flags: Partial<GlobalFlags>) {
   return defined({
     kubeconfig: flags.kubeconfig,
@@ -187,7 +186,7 @@ function accessOf(flags: Partial<GlobalFlags>) {
   });
 }
 
-/** The port of completion, by the flags that choose cluster and user; loads no other port. */
+/** The port of completion, from the flags that choose the cluster and the user; loads no other port. */
 export async function openNames(
   flags: Partial<GlobalFlags>,
   { io, version }: Pick<Deps, 'version'> & { io: Pick<Io, 'env'> },
@@ -196,7 +195,7 @@ export async function openNames(
   return namesPort({ ...accessOf(flags), env: io.env, version });
 }
 
-/** What --transient-keys names. Throws NodepoolError when it is invalid. */
+/** The keys in --transient-keys. Throws NodepoolError if the value is invalid. */
 export async function transientKeysFrom(text: string | undefined): Promise<readonly string[] | undefined> {
   if (text === undefined) return undefined;
   const { parseTransientKeys, transientKeysProblem } = await import('../nodepool/plan/transient-states.ts');
@@ -205,13 +204,13 @@ export async function transientKeysFrom(text: string | undefined): Promise<reado
   return parseTransientKeys(text);
 }
 
-/** As askWeb(). */
+/** Calls askWeb(), which is loaded here. */
 export async function getFromWeb(url: URL, request: WebRequest): Promise<WebAnswer> {
   const { askWeb } = await import('../kube/web.ts');
   return askWeb(url, request);
 }
 
-/** As lookPath(). */
+/** Calls lookPath(), which is loaded here. */
 export async function lookUpProgram(command: string, env: Io['env']): Promise<CommandLookup> {
   const { lookPath } = await import('../kube/look-path.ts');
   return lookPath(command, env);

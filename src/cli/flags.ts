@@ -11,7 +11,7 @@ export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools
 const GLOBAL = { helpGroup: GLOBAL_GROUP };
 const REPEATED = { multiple: true, multipleNonGreedy: true } as const;
 
-/** As kubectl's, in the order of `kubectl nodepool options`; they may come before the command, too. */
+/** The same as kubectl's, in the order of `kubectl nodepool options`. They may also precede the command. */
 export const globalFlags = {
   kubeconfig: Flags.string({ ...GLOBAL, summary: 'Path to the kubeconfig file.', helpValue: 'FILE' }),
   context: Flags.string({ ...GLOBAL, summary: 'Context of the kubeconfig to use.', helpValue: 'NAME' }),
@@ -43,7 +43,7 @@ export const globalFlags = {
   'client-key': Flags.string({ ...GLOBAL, summary: 'Client key file.', helpValue: 'FILE' }),
   as: Flags.string({ ...GLOBAL, summary: 'User name to impersonate.', helpValue: 'USER' }),
   'as-uid': Flags.string({ ...GLOBAL, summary: 'UID to impersonate.', helpValue: 'UID' }),
-  // As in kubectl, no comma lists: names of groups and extra values may have commas.
+  // No comma lists, as in kubectl: group names and extra values may contain commas.
   'as-group': Flags.string({
     ...GLOBAL,
     ...REPEATED,
@@ -97,7 +97,7 @@ export const globalFlags = {
 
 type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' | 'L' };
 
-/** A repeatable flag, which takes comma lists, too (see base-command.ts): `--label a=b --label c=d`, `--label a=b,c=d`. */
+/** A repeatable flag, also with comma lists (see base-command.ts): `--label a=b --label c=d`, `--label a=b,c=d`. */
 export function repeatedFlag(text: FlagText) {
   return Flags.string({ ...text, ...REPEATED });
 }
@@ -113,13 +113,13 @@ export const filenameFlags = {
 
 export const byNodeFlag = Flags.boolean({ summary: 'Show each node separately.' });
 
-/** Throws a usage error for --by-node with an object as output, which has each node anyway. */
+/** Throws a usage error for --by-node together with an object as output, which always has each node. */
 export function refuseByNode(flags: { 'by-node': boolean; output?: string | undefined }): void {
   if (flags['by-node'] && flags.output !== undefined)
     throw new NodepoolError('usage', `--by-node cannot be combined with -o ${flags.output}`, 'leave it out');
 }
 
-/** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
+/** `--dry-run=none|client|server`; `--dry-run` alone means client, as in kubectl (see base-command.ts). */
 export function dryRunFlag(summary = 'Change nothing; with "server", the server validates every write.') {
   return Flags.option({
     options: ['none', 'client', 'server'] as const,
@@ -134,18 +134,17 @@ export function dryRunSuffix(dryRun: DryRun): string {
   return { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
 }
 
-/** `-o json|yaml`. */
 export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
 }
 
-/** `-o json|yaml|name`, for what prints pools. */
+/** `-o json|yaml|name`, for commands that print pools. */
 export function objectOutputFlag(summary: string) {
   const options = ['json', 'yaml', 'name'] as const;
   return Flags.option({ options, char: 'o', summary, helpValue: 'json|yaml|name' })();
 }
 
-/** `-o name`, as kubectl delete has it. */
+/** `-o name`, as in kubectl delete. */
 export const nameOutputFlag = Flags.option({
   options: ['name'] as const,
   char: 'o',
@@ -169,14 +168,14 @@ export const labelColumnsFlag = repeatedFlag({
   helpValue: 'KEY',
 });
 
-/** `-o` of the commands that take templates. */
+/** `-o` for commands that accept templates. */
 export const formatFlag = Flags.string({
   char: 'o',
   summary: 'Output format: wide, json, yaml, …; see above.',
   helpValue: 'FORMAT',
 });
 
-/** Of every command that may ask; docs/decisions/0031 says when a script needs it. */
+/** For every command that may ask; docs/decisions/0031 explains when a script needs it. */
 export function yesFlag(needed = 'Scripts need --yes for taints that evict pods.') {
   return Flags.boolean({ char: 'y', summary: `Do not prompt. ${needed}`.trimEnd() });
 }
@@ -184,23 +183,23 @@ export function yesFlag(needed = 'Scripts need --yes for taints that evict pods.
 /** Without ignoreStdin oclif would read a missing name from a pipe. */
 const NAME = { ignoreStdin: true, parse: poolName };
 
-/** An empty name is an unset variable of a script and must not mean all. */
+/** An empty name comes from an unset variable in a script and must not mean all. */
 async function notEmpty(name: string): Promise<string> {
   if (name === '') throw new NodepoolError('usage', 'a name cannot be empty', 'check for an unset shell variable');
   return name;
 }
 
-/** Accepts a pool as `-o name` prints it. */
+/** Also accepts a pool as `-o name` prints it. */
 export async function poolName(name: string): Promise<string> {
   return notEmpty(name.replace(POOL_KIND, ''));
 }
 
-/** Accepts a node as `kubectl get nodes -o name` prints it. */
+/** Also accepts a node as `kubectl get nodes -o name` prints it. */
 export async function nodeName(name: string): Promise<string> {
   return notEmpty(withoutKind(name));
 }
 
-/** `--node`, for commands that work on some members of their pools. A comma list is parsed before it is split. */
+/** `--node`, for commands that work on some members of their pools. Comma lists are parsed before they are split. */
 export const membersFlag = Flags.string({
   ...REPEATED,
   summary: 'Only these members: a,b; repeatable.',
@@ -208,7 +207,7 @@ export const membersFlag = Flags.string({
   parse: async names => (await Promise.all(names.split(',').map(nodeName))).join(','),
 });
 
-/** `node/a` is `a`. */
+/** `node/a` becomes `a`. */
 export function withoutKind(node: string): string {
   return node.replace(NODE_KIND, '');
 }
@@ -229,7 +228,7 @@ export function namesArg(description: string) {
   return Args.string({ ...NAME, description, multiple: true });
 }
 
-/** Limits the requests in flight. Beyond 32 the API server is the limit. */
+/** The maximum number of requests in flight. Beyond 32 the API server is the bottleneck. */
 export const concurrencyFlag = Flags.integer({
   default: 32,
   min: 1,

@@ -7,12 +7,12 @@ import { GLOBAL } from './completion/grammar.ts';
 import type { Io } from './io.ts';
 import type { CommandTable } from './plugin.ts';
 
-/** Longer lines are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read, even in a wide terminal. */
 const MAX_WIDTH = 100;
 
 const ORDER = ['USAGE', 'DESCRIPTION', 'EXAMPLES', 'ARGUMENTS', 'FLAGS', 'FLAG DESCRIPTIONS'];
 
-/** The only templates in our texts. oclif's ejs would compile each one: half the time of a help screen. */
+/** The only templates in our texts. oclif would compile each with ejs, which takes half the time of a help screen. */
 function fillIn(text: string, bin: string, command: string): string {
   return text.replaceAll('<%= config.bin %>', bin).replaceAll('<%= command.id %>', command);
 }
@@ -28,12 +28,12 @@ class ExamplesFirstHelp extends CommandHelp {
     return super.sections().sort((a, b) => ORDER.indexOf(a.header) - ORDER.indexOf(b.header));
   }
 
-  /** Without the global flags: as kubectl, a line names the command that lists them. */
+  /** Leaves out the global flags; as in kubectl, a line names the command that lists them. */
   protected override groupFlags(flags: Command.Flag.Any[]) {
     return super.groupFlags(flags.filter(({ helpGroup }) => helpGroup !== GLOBAL));
   }
 
-  /** The arguments and the required flags: a dozen others would hide them. */
+  /** Shows only the arguments and the required flags, which a dozen optional flags would hide. */
   protected override defaultUsage(): string {
     const args = Object.values(this.command.args).filter(arg => !arg.hidden);
     const words = args.map(arg => {
@@ -45,18 +45,18 @@ class ExamplesFirstHelp extends CommandHelp {
     return [...words, ...flags, '[FLAGS]'].join(' ');
   }
 
-  /** Without the summary that oclif puts first: it is printed above. */
+  /** Leaves out the summary that oclif puts first: it is already printed above. */
   protected override description(): string | undefined {
     const { description } = this.command;
     return description === undefined ? undefined : this.wrap(this.render(description));
   }
 
-  /** Without space for a short name: oclif trims it from the first flag of a section only. */
+  /** Leaves no space for a short name: oclif trims it only from the first flag of a section. */
   protected override flagHelpLabel(flag: Command.Flag.Any, showOptions?: boolean): string {
     return super.flagHelpLabel(flag, showOptions).trimStart();
   }
 
-  /** As kubectl prints them, ready to be copied. */
+  /** In kubectl's format, ready to be copied. */
   protected override examples(examples: Command.Example[] | undefined | string): string | undefined {
     if (!Array.isArray(examples) || examples.length === 0) return undefined;
     return examples
@@ -94,7 +94,7 @@ export class ProgramHelp extends Help {
     this.log(optionsHint(bin));
   }
 
-  /** @param command any: all have the global flags */
+  /** @param command any command: all have the global flags */
   async showOptions(command: Command.Loadable): Promise<void> {
     const global = Object.entries(command.flags).filter(([, { helpGroup }]) => helpGroup === GLOBAL);
     const flags = Object.fromEntries(global.map(([name, flag]) => [name, { ...flag, helpGroup: '' }]));
@@ -103,14 +103,14 @@ export class ProgramHelp extends Help {
     this.log(new ExamplesFirstHelp({ ...command, flags } as Command.Loadable, this.config, only).generate());
   }
 
-  /** Not named showCommandHelp: oclif's takes other arguments. */
+  /** Not named showCommandHelp, because that method of oclif takes other arguments. */
   async showHelpOf(command: Command.Loadable): Promise<void> {
     this.log(`${command.summary ?? ''}\n`);
     this.log(this.formatCommand(command));
     this.log(`\n${optionsHint(this.config.bin)}`);
   }
 
-  /** Groups and commands in the order of the table; the columns of all groups line up. */
+  /** Groups and commands in the order of the table; the columns are aligned across groups. */
   #groups(): Map<string, Command.Loadable[]> {
     const widest = Math.max(...Object.keys(this.#commands).map(id => id.length));
     const groups = new Map<string, Command.Loadable[]>();

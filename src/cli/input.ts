@@ -1,4 +1,4 @@
-/** Reads `-f`: a file, a directory, a pattern, a URL or stdin, parsed into documents that know their source. */
+/** Reads `-f` (a file, a directory, a pattern, a URL or stdin) into documents that know their source. */
 import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
@@ -12,22 +12,22 @@ import { getFromWeb } from './factory.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
-/** A character has at most 4 bytes. */
+/** A character takes at most 4 bytes. */
 const MAX_BYTES = 4 * MAX_TEXT_LENGTH;
 const EXTENSIONS = ['.json', '.yaml', '.yml'];
 
 export interface InputOptions {
-  /** What the command takes, for the next step of an error: `a pool`. */
+  /** What the command expects, for the next step of an error: `a pool`. */
   what?: string;
-  /** Longest wait for a URL; 0 waits for ever; default 30,000. */
+  /** Longest wait for a URL; 0: no limit; default 30,000. */
   urlDeadlineMs?: number | undefined;
-  /** Also the subdirectories of a directory. */
+  /** Also read the subdirectories of a directory. */
   recursive?: boolean;
 }
 
 /**
- * All documents of the sources, in order. A directory gives its *.yaml, *.yml and *.json, sorted, and a pattern the paths
- * that match, as for `kubectl create -f`. Throws an input error that names the source, and the line where there is one.
+ * All documents of the sources, in order. A directory stands for its sorted *.yaml, *.yml and *.json files, a pattern
+ * for the matching paths, as in `kubectl create -f`. Throws an input error with the source and, if known, the line.
  */
 export async function readInput(
   sources: string[],
@@ -64,12 +64,12 @@ async function readSource(source: string, io: Io, { urlDeadlineMs, recursive = f
     const { code, message, path = source } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : withoutPath(message);
     const where = sourceName(path);
-    // The cause contains the name as it was given, with its secrets.
+    // The cause contains the path as the user wrote it, with its secrets.
     throw new NodepoolError('input', `${where}: ${reason}`, 'check the path', where === path ? { cause: error } : {});
   }
 }
 
-/** The path of a file itself, whatever its extension. */
+/** A path to a file is returned as is, whatever its extension. */
 async function filesIn(path: string, recursive: boolean): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = await readdir(path, { withFileTypes: true });
@@ -85,10 +85,10 @@ function byName(a: { name: string }, b: { name: string }): number {
 }
 
 const MAGIC = process.platform === 'win32' ? /[*?[]/ : /[*?[\\]/;
-/** A class of characters and ranges, or one character; \ stands before any that is meant itself. */
+/** A class of characters and ranges, or a single character; \ escapes a character. */
 const TOKEN = /\[(?:\^|(?!\^))(?:(?:\\.|[^\]\\-])(?:-(?:\\.|[^\]\\-]))?)+\]|\\.|[^[\\]/suy;
 
-/** The paths that a pattern matches, sorted within each directory, as Go's filepath.Glob, which kubectl uses. */
+/** The paths that a pattern matches, sorted within each directory, like Go's filepath.Glob, which kubectl uses. */
 async function matchesOf(pattern: string): Promise<string[]> {
   if (!MAGIC.test(pattern)) return [];
   const folder = dirname(pattern);
@@ -114,7 +114,7 @@ function tokensOf(pattern: string): string[] {
   return tokens;
 }
 
-/** Tries the last `*` with one more character at a time: earlier ones need no other length. */
+/** Backtracks only to the last `*`, with one more character at a time: earlier ones never need another length. */
 function isMatch(tokens: readonly string[], name: readonly string[]): boolean {
   let [token, at, star, afterStar] = [0, 0, -1, 0];
   while (at < name.length) {
@@ -126,7 +126,7 @@ function isMatch(tokens: readonly string[], name: readonly string[]): boolean {
   return tokens.slice(token).every(rest => rest === '*');
 }
 
-/** @param token `?`, a class as `[a-c0]` or `[^a]`, or a character that stands for itself, also after \ */
+/** @param token `?`, a class such as `[a-c0]` or `[^a]`, or a literal character, which may follow \ */
 function isOne(token = '', character = ''): boolean {
   if (token === '?') return true;
   if (!token.startsWith('[')) return token.replace(/^\\/, '') === character;
@@ -141,7 +141,7 @@ async function readFile(path: string) {
   return { name, text: await readAll(createReadStream(path), name) };
 }
 
-/** Stops reading where the parser would refuse the text: a pipe may have no end. */
+/** Stops reading at the parser's size limit: a pipe may never end. */
 async function readAll(stream: Readable, name: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -156,7 +156,7 @@ async function readAll(stream: Readable, name: string): Promise<string> {
   return decodeText(Buffer.concat(chunks));
 }
 
-/** Of any scheme: also one that is not supported may contain a password. */
+/** Matches any scheme: a URL with an unsupported scheme may also contain a password. */
 function isUrl(source: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(source);
 }
@@ -165,24 +165,24 @@ function sourceName(source: string): string {
   return source === '-' ? 'stdin' : shownUrl(source);
 }
 
-/** Node's file system errors end with the call and its path. */
+/** Removes the system call and the path at the end of Node's file system errors. */
 function withoutPath(message: string): string {
   return message.replace(/, \w+ '.*'$/s, '');
 }
 
-// Downloads a text, within limits of time and size. Messages never contain the secrets of a URL.
+// Downloads a text, with limits of time and size. Messages never contain the secrets of a URL.
 
 const DEFAULT_DEADLINE_MS = 30_000;
 /** The largest request of an API server (`MaxRequestBodyBytes` of k8s.io/apiserver). */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
 
-/** As Go's HTTP client, which kubectl uses. */
+/** The limit of Go's HTTP client, which kubectl uses. */
 const MAX_REDIRECTS = 10;
 
 /**
- * The URL for messages: without user, password, query and fragment, any of which may be a secret. An unencoded password
- * may contain any character, so nothing before the last @ is shown. A file name stays as it is, unless it may be a mistyped
- * URL.
+ * The URL for messages, without user, password, query and fragment, each of which may be a secret. An unencoded
+ * password may contain any character, so nothing before the last @ is shown. A file name is returned unchanged, unless
+ * it may be a mistyped URL.
  */
 export function shownUrl(url: string): string {
   const [, scheme = '', slashes = '', rest = ''] = /^\s*([^\s:/\\@]+:)([/\\]*)(.*)$/s.exec(url) ?? [];
@@ -190,17 +190,17 @@ export function shownUrl(url: string): string {
   const isWeb = slashes.length > 1 || /https?:$/i.test(scheme);
   if (!isWeb && at < 0) return url;
   const query = isWeb ? rest.search(/[?#]/) : -1;
-  // The @ may be in the query, or the ? in the password.
+  // The @ may belong to the query, or the ? to the password.
   if (query >= 0 && query < at) return `${scheme}${slashes}...`;
   const hidden = rest.slice(0, at + 1);
   const shown = rest.slice(at + 1, query < 0 ? undefined : query);
-  // An @ in a path is mostly a version: the rest alone would look like another host.
+  // An @ in a path usually precedes a version: the part after it alone would look like another host.
   return scheme + slashes + (/[/\\]/.test(hidden) ? '...@' : '') + shown;
 }
 
 /**
- * @param env of the proxy
- * @param deadlineMs for the whole download; 0 waits for ever. Throws an input error that names the URL.
+ * @param env has the proxy settings
+ * @param deadlineMs for the whole download; 0 waits forever. Throws an input error that names the URL.
  */
 export async function fetchText(url: string, env: Io['env'], deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
   const shown = shownUrl(url);
@@ -211,7 +211,7 @@ export async function fetchText(url: string, env: Io['env'], deadlineMs = DEFAUL
     if (status < 200 || status >= 300) {
       throw new NodepoolError('input', `${shown}: the server answered ${status}`, 'check the URL');
     }
-    // Not asked for: where the sender's end is missing, Node's decompression passes a part as the whole.
+    // Compression was not requested: Node's decompression accepts a truncated body as complete.
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (encoding !== 'identity') {
       const next = 'download the file with another tool and pipe it to -f -';
@@ -229,7 +229,7 @@ export async function fetchText(url: string, env: Io['env'], deadlineMs = DEFAUL
   }
 }
 
-/** Follows redirects, except from https to http, where anybody on the network could change the text. */
+/** Follows redirects, except from https to http, where anyone on the network could change the text. */
 async function follow(url: string, env: Io['env'], signal: AbortSignal): Promise<WebAnswer> {
   let at = checked(url, url);
   for (let redirects = 0; ; redirects++) {
@@ -259,7 +259,7 @@ async function ask(at: URL, shown: string, env: Io['env'], signal: AbortSignal):
   }
 }
 
-/** @param requestedUrl the URL that the user named, for messages */
+/** @param requestedUrl the URL that the user entered, for messages */
 function checked(url: string, requestedUrl: string): URL {
   const parsed = URL.parse(url);
   const where = place(url, requestedUrl);
@@ -272,7 +272,7 @@ function checked(url: string, requestedUrl: string): URL {
   throw new NodepoolError('input', `${where}: URLs with a user or password are not supported`, next);
 }
 
-/** The URL that the user named, and the one that it leads to. */
+/** The URL that the user entered, and the URL it redirects to. */
 function place(url: string, requestedUrl: string): string {
   const requested = shownUrl(requestedUrl);
   return url === requestedUrl ? requested : `${requested}: ${shownUrl(url)}`;

@@ -14,29 +14,29 @@ export interface Io {
   stdinIsTTY: boolean;
   stdoutIsTTY: boolean;
   stderrIsTTY: boolean;
-  /** Questions are asked without a terminal, too: a script answers on stdin. */
+  /** Questions are also asked without a terminal: a script answers on stdin. */
   alwaysAsks?: boolean;
-  /** Width of the terminal; 80 when stdout is no terminal. */
+  /** Width of the terminal; 80 if stdout is no terminal. */
   columns: number;
-  /** Whether stdout, and whether stderr, takes colours. */
+  /** Whether stdout and stderr (errorColor) take colours. */
   color: boolean;
   errorColor: boolean;
   env: Record<string, string | undefined>;
   now(): Date;
-  /** Ages are printed by it: the clock of the server once it has answered, so that this machine's may be wrong. */
+  /** The server's clock once it has answered, so that ages are right even if the local clock is wrong. */
   serverNow(): Date;
   /**
-   * Writes lines to stdout and adds the last newline. Renderers have escaped text of the cluster; on a terminal it is
-   * escaped here again, in case one missed some.
+   * Writes lines to stdout and adds the last newline. Renderers already escape text from the cluster; on a terminal
+   * this escapes it again in case one missed some.
    */
   out(text: string): void;
-  /** As out(), without the newline; a pipe gets the bytes as they are. */
+  /** Like out(), without the newline; a pipe gets the bytes unchanged. */
   write(text: string): void;
-  /** As out(), to stderr; escapes text of the cluster. */
+  /** Like out(), to stderr; escapes text from the cluster. */
   err(text: string): void;
 }
 
-/** All but what withWriters() adds. */
+/** Everything except what withWriters() adds. */
 export type IoFacts = Omit<Io, 'out' | 'write' | 'err' | 'serverNow'>;
 
 /** FORCE_COLOR and NO_COLOR (no-color.org: any non-empty value) take precedence over the terminal. */
@@ -47,7 +47,7 @@ export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
   return isTTY && env.TERM !== 'dumb';
 }
 
-/** Removes the variable that wantsColor() ignores: with both set, Node would warn on stderr. */
+/** Removes the variable that wantsColor() ignores: if both are set, Node prints a warning on stderr. */
 export function dropUnusedColors(env: Io['env']): void {
   if (env.FORCE_COLOR === '') delete env.FORCE_COLOR;
   if (env.FORCE_COLOR === undefined) return;
@@ -55,27 +55,27 @@ export function dropUnusedColors(env: Io['env']): void {
   delete env.NODE_DISABLE_COLORS;
 }
 
-/** Of stdout; undefined for a pipe, whose lines are as long as they are. */
+/** The width of stdout; undefined for a pipe, where lines are not cut. */
 export function terminalWidth({ stdoutIsTTY, columns }: Io): number | undefined {
   return stdoutIsTTY ? columns : undefined;
 }
 
-/** Of the real process. EPIPE (`| head -1`) ends the output, not the program. */
+/** The streams of the real process. EPIPE (`| head -1`) ends the output, not the program. */
 export function processIo(process: NodeJS.Process): Io {
   const { env } = process;
   dropUnusedColors(env);
-  // Certificates are verified all the same, and downloads have to be; Node would warn of the opposite.
+  // Certificates are verified regardless of this variable, also for downloads; Node would warn of the opposite.
   delete env.NODE_TLS_REJECT_UNAUTHORIZED;
   const stdout = guarded(process.stdout);
   let stderr: Writable | undefined;
   const [stdoutIsTTY, stderrIsTTY] = [process.stdout.isTTY === true, isatty(2)];
   return withWriters({
-    // Opened by the few commands that read it: that takes a twelfth of the start-up time.
+    // Opened lazily, because few commands read stdin and opening it takes a twelfth of the start-up time.
     get stdin() {
       return process.stdin;
     },
     stdout,
-    // Most runs write nothing there.
+    // Opened lazily: most runs write nothing to stderr.
     get stderr() {
       stderr ??= guarded(process.stderr);
       return stderr;
@@ -93,7 +93,7 @@ export function processIo(process: NodeJS.Process): Io {
 
 function guarded(stream: Writable & { fd?: number }): Writable {
   const { fd } = stream;
-  // Node's stream for a file loses what a write leaves over where the disk fills up; writeFileSync() writes the rest.
+  // When the disk fills up, Node's stream for a file loses the rest of a partial write; writeFileSync() writes it.
   if (fd !== undefined && stream.constructor.name === 'SyncWriteStream') {
     stream._write = (chunk: Uint8Array, _encoding, done) => {
       try {
@@ -124,7 +124,7 @@ export function withColorFlag(io: Io, chosen: string | undefined): Io {
 
 export function withWriters(facts: IoFacts): Io {
   const write = (text: string) => void facts.stdout.write(facts.stdoutIsTTY ? safe(text, facts.color) : text);
-  // Not a copy, which would open stdin.
+  // Extends the object: a copy would open stdin.
   return Object.assign(facts, {
     write,
     serverNow: () => facts.now(),
@@ -139,18 +139,18 @@ function safe(text: string, color: boolean): string {
 
 const LEVELS = { error: 0, warning: 0, info: 0, debug: 4 } as const;
 
-/** Logs to stderr, a line for each entry: text, or JSON with the fields. Debug entries from verbosity 4 on. */
+/** Logs to stderr, one line per entry: text, or JSON with the fields. Debug entries need verbosity 4. */
 export function createLog(io: Io, format: 'text' | 'json', verbosity: number): Log {
   return (level, message, fields) => {
     if (LEVELS[level] > verbosity) return;
     const time = io.now().toISOString();
-    // As JSON escapes: those of err() would break the JSON.
+    // JSON escapes, because err()'s own escapes would break the JSON.
     if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields }, withinLimit)));
     else io.err(`${time} ${level.padEnd(7)} ${oneLine(message.replaceAll('\n', ' '))}`);
   };
 }
 
-/** JSON.stringify's replacer. */
+/** A replacer for JSON.stringify. */
 function withinLimit(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? cutText(value) : value;
 }

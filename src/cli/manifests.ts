@@ -5,7 +5,7 @@ import type { ManifestObject } from '../kube/resources/manifests.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 export interface Manifest {
-  /** With the file's comments. */
+  /** Includes the file's comments. */
   text: string;
   object: Record<string, unknown>;
 }
@@ -15,41 +15,41 @@ export interface Manifests {
   objects: ManifestObject[];
 }
 
-/** The image of this version in the manifest. */
+/** The line with the image of this version in the manifest. */
 const IMAGE_LINE = /image: ghcr\.io\/\S+/;
-/** The last argument that every controller has. */
+/** The last argument of the controller in every variant. */
 const LAST_ARGUMENT = /^( +- )--log-format=json$/m;
 /** Marks the lines that only pod counts need. */
 const FOR_POD_COUNTS = /^( +)#\+ /gm;
-/** Marks those that only pools with `noExecute: Drain` need. */
+/** Marks the lines that only pools with `noExecute: Drain` need. */
 const FOR_EVICTIONS = /^( +)#\+evictions /gm;
-/** Loose: the container runtime checks the name, and none of these characters ends the YAML string. */
+/** A loose check, because the container runtime checks the name; none of these characters ends the YAML string. */
 const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
 
-/** The CRD that this version installs, from the package's manifests/. */
+/** The CRD that this version installs, read from the package's manifests/. */
 export async function readCrd(root: string): Promise<Manifest> {
   const text = await readFile(join(root, 'manifests', 'nodepools.nodes.lailin.xyz.yaml'), 'utf8');
   return { text, object: load(text) as Record<string, unknown> };
 }
 
-/** Admission policies that keep kubelets from changing records and membership. They work without the controller. */
+/** Admission policies that keep kubelets from changing records and membership, even without the controller. */
 export async function readPolicies(root: string): Promise<Manifests> {
   const files = ['protect-records.yaml', 'protect-membership.yaml'];
   const texts = await Promise.all(files.map(file => readFile(join(root, 'manifests', file), 'utf8')));
   return parse(texts.join('---\n'));
 }
 
-/** The admission policy that gives nodes what their pool gives as they register, and its binding. */
+/** The admission policy that gives nodes their pool's labels and taints at registration, and its binding. */
 export async function readBornInPool(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'born-in-pool.yaml'), 'utf8'));
 }
 
-/** The objects of the controller in the cluster, in the order of creation. */
+/** The controller's objects in the cluster, in the order of creation. */
 export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
 }
 
-/** readController() with another image, if one is given, and with what the flags add. Throws NodepoolError for an invalid image. */
+/** Like readController(), with `image`, if given, and what the flags add. Throws NodepoolError for an invalid image. */
 export async function readControllerWith(
   root: string,
   image: string | undefined,

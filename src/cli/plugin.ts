@@ -1,6 +1,6 @@
 /**
- * The program as oclif sees it: its commands are known from the manifest, and the module of a command is imported when
- * it runs. oclif searches no directories, so sources, bundle and single-file executable behave alike.
+ * The program as oclif sees it: the manifest lists the commands, and the module of a command is imported when it runs.
+ * oclif searches no directories, so sources, bundle and single-file executable behave alike.
  */
 import type { Command } from '@oclif/core/command';
 import { Config } from '@oclif/core/config';
@@ -10,9 +10,9 @@ import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 
 export interface CommandEntry {
-  /** Its heading in the help. */
+  /** Heading of the command in the help. */
   group: string;
-  /** Exit code of an error, where 1 means something else. */
+  /** Exit code for errors, for commands where 1 means something else. */
   errorExit?: number;
   load(): Promise<{ default: Command.Class }>;
 }
@@ -27,12 +27,12 @@ export interface Program {
   root: string;
 }
 
-/** The name in help and messages: users call it through kubectl. */
+/** The name in help and messages: users run the program through kubectl. */
 const BIN = 'kubectl nodepool';
 
 /**
- * oclif's configuration of one run; it carries the streams to the command (see base-command.ts). Everything in it is known
- * without oclif's load(), which looks for plugins, themes, the shell and folders.
+ * oclif's configuration for one run; it carries the streams to the command (see base-command.ts). Everything is set
+ * here without oclif's load(), which looks for plugins, themes, the shell and folders.
  */
 export class ProgramConfig extends Config {
   readonly #table: CommandTable;
@@ -43,7 +43,7 @@ export class ProgramConfig extends Config {
     super(options);
     this.#table = commands;
     this.#cached = manifest.commands;
-    // No command has a ":" in its name: oclif takes the first word alone as the command.
+    // No command name contains ":", so oclif takes only the first word as the command.
     this.pjson = { ...pjson, oclif: { bin: BIN, dirname: pjson.name, topicSeparator: ':' } };
     this.root = root;
     this.name = pjson.name;
@@ -67,7 +67,7 @@ export class ProgramConfig extends Config {
     return cached === undefined ? undefined : { ...cached, load: () => loadCommand(this.#table, id) };
   }
 
-  /** There are none. */
+  /** This program has no hooks. */
   override async runHook(): Promise<Interfaces.Hook.Result<never>> {
     return { successes: [], failures: [] };
   }

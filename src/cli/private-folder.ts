@@ -1,6 +1,6 @@
 /**
- * Cache folders whose files are trusted when they are read again, compiled code above all: only this user and root can
- * write there. Without that guarantee there is no cache.
+ * Cache folders whose files are trusted when they are read again, such as compiled code: only this user and root may
+ * have write access. Without that guarantee nothing is cached.
  */
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -18,7 +18,7 @@ export function cachePath(name: string, env: Env): string | undefined {
 }
 
 /**
- * The folder's real path, without symbolic links, which others could replace; undefined when it does not exist or is not
+ * The folder's real path, without symbolic links, which others could replace. Undefined if it does not exist or is not
  * private to this user. Windows has no such modes, but a user's profile is private there.
  * @param user the required owner; undefined on Windows
  */
@@ -35,14 +35,14 @@ export function privateFolder(path: string, user = process.geteuid?.()): string 
   }
 }
 
-/** As privateFolder(), and creates it first where no other user can write to a folder above. */
+/** Like privateFolder(), but first creates the folder if no other user can write to a parent folder. */
 export function makePrivateFolder(path: string, user = process.geteuid?.()): string | undefined {
   try {
     const missing = [path, ...parentsOf(path)].filter(isMissing).reverse();
-    // Each by itself: with `recursive`, Node never ends below a folder that can hold none, such as /proc.
+    // One at a time: with `recursive`, Node never returns below a folder that cannot have subfolders, such as /proc.
     if (hasSafeParents(path, user)) for (const folder of missing) mkdirSync(folder, 0o700);
   } catch {
-    // Then privateFolder() finds none.
+    // privateFolder() then returns undefined.
   }
   return privateFolder(path, user);
 }
@@ -51,7 +51,7 @@ function isMissing(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) === undefined;
 }
 
-/** Whether the nearest existing folder above, and all above that, are safe. */
+/** Whether the nearest existing parent folder, and all folders above it, are safe. */
 function hasSafeParents(path: string, user: number | undefined): boolean {
   if (user === undefined) return true;
   const above = parentsOf(path).find(parent => !isMissing(parent));
@@ -60,12 +60,12 @@ function hasSafeParents(path: string, user: number | undefined): boolean {
   return [folder, ...parentsOf(folder)].every(parent => isSafe(lstatSync(parent), user));
 }
 
-/** Whether no other user can replace an entry of the folder. */
+/** Whether no other user can replace an entry in the folder. */
 function isSafe({ uid, mode }: Stats, user: number): boolean {
   return (uid === user || uid === 0) && ((mode & OTHERS_WRITE) === 0 || (mode & STICKY) !== 0);
 }
 
-/** All folders above, up to the root. */
+/** All parent folders, up to the root. */
 function parentsOf(path: string): string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...parentsOf(parent)];

@@ -2,7 +2,7 @@ import { sanitizeLine } from '../print/sanitize.ts';
 import type { Io } from './io.ts';
 
 export interface Progress {
-  /** Replaces the text; ora draws at most twelve times a second. */
+  /** Replaces the text; ora draws at most 12 times per second. */
   update(text: string): void;
   stop(): void;
 }
@@ -12,7 +12,7 @@ export interface Spinner extends Progress {
   hide(hidden: boolean): void;
 }
 
-/** Draws nothing: the caller may print lines instead. */
+/** Draws nothing, for callers that print lines instead. */
 export const SILENT: Spinner = { update() {}, stop() {}, hide() {} };
 
 /** A spinner on stderr; SILENT unless stderr is a terminal. */
@@ -24,7 +24,7 @@ export async function progress(io: Io, text: string): Promise<Spinner> {
     stream: io.stderr as NodeJS.WriteStream,
     color: io.errorColor ? 'cyan' : false,
     isEnabled: true,
-    // ora's raw mode on stdin would swallow Ctrl-C.
+    // ora's raw mode for stdin would swallow Ctrl-C.
     discardStdin: false,
   }).start();
   let stopped = false;
@@ -43,7 +43,7 @@ export async function progress(io: Io, text: string): Promise<Spinner> {
   };
 }
 
-/** A terminal without a size, as `script` and `docker exec -t` create them: ora would clear lines for ever. */
+/** A terminal without a size, as `script` and `docker exec -t` create it: ora would clear lines forever. */
 function hasNoWidth(stream: Io['stderr']): boolean {
   return (stream as Partial<NodeJS.WriteStream>).columns === 0;
 }

@@ -1,4 +1,4 @@
-/** Runs one command line through oclif: from its words to the exit code. */
+/** Runs one command line through oclif and returns the exit code. */
 import type { Command } from '@oclif/core/command';
 import { ownValue } from '../nodepool/json.ts';
 import { type CommandLine, OPTIONS } from './command-line.ts';
@@ -6,7 +6,7 @@ import { EXIT, reportError } from './errors.ts';
 import { type Io, withColorFlag } from './io.ts';
 import { type Program, ProgramConfig } from './plugin.ts';
 
-/** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
+/** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits the process itself. */
 export async function runCommand(line: CommandLine, baseIo: Io, program: Program): Promise<number> {
   const { words, help: subject } = line;
   const io = withColorFlag(baseIo, line.color);
@@ -49,7 +49,7 @@ export async function runCommand(line: CommandLine, baseIo: Io, program: Program
   }
 }
 
-/** The first of its help. */
+/** The first example in the command's help. */
 function exampleOf([first]: Command.Example[] = [], bin: string): string | undefined {
   const line = typeof first === 'object' ? first.command : first;
   return line?.replace('<%= config.bin %>', bin);

@@ -1,15 +1,15 @@
 import { EXIT, showNote } from './errors.ts';
 import type { Io } from './io.ts';
 
-/** Interval of the checks whether stdout and stderr are flushed. */
+/** Interval at which to check whether stdout and stderr are flushed. */
 const FLUSH_CHECK_MS = 1_000;
 
-/** Calls back on each SIGINT (Ctrl-C) and SIGTERM; returns the unsubscribe function. */
+/** Calls back on each SIGINT (Ctrl-C) and SIGTERM; returns a function that unsubscribes. */
 export function onStopSignal(callback: (signal: NodeJS.Signals) => void): () => void {
   return onSignals(['SIGINT', 'SIGTERM'], callback);
 }
 
-/** As onStopSignal(), and on SIGHUP, when the terminal is closed. */
+/** Like onStopSignal(), and also on SIGHUP, which is sent when the terminal is closed. */
 export function onEndingSignal(callback: (signal: NodeJS.Signals) => void): () => void {
   return onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], callback);
 }
@@ -22,8 +22,8 @@ function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS
 }
 
 /**
- * Ends the process by the signal, as a program that does not catch it: only after SIGINT a shell ends the loop that the command is
- * in. Does nothing where that is not possible, as on Windows and for process 1 of a container, whose exit code says the same.
+ * Ends the process by the signal, as if it were not caught: a shell ends the loop around the command only after SIGINT.
+ * Does nothing where this is impossible (Windows, process 1 of a container); the exit code then says the same.
  */
 export function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
@@ -32,7 +32,7 @@ export function endBySignal(signal: NodeJS.Signals): void {
 }
 
 /**
- * Exits the process soon, even if something that cannot be cancelled still keeps it, such as a login that hangs. Waits for
+ * Exits soon, even if something that cannot be cancelled keeps the process alive, such as a hanging login. Waits for
  * slow readers of stdout and stderr.
  */
 export function leaveSoon(): void {
@@ -43,9 +43,9 @@ export function leaveSoon(): void {
 }
 
 /**
- * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
- * for requests in flight.
- * @param onStop reports the first one
+ * Runs the work with an AbortSignal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without
+ * waiting for requests in flight.
+ * @param onStop called at the first one
  */
 export async function interruptible<T>(
   io: Io,

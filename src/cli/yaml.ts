@@ -26,8 +26,8 @@ export interface InputDocument {
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag);
 
 /**
- * The documents of a text, without empty ones; a List gives its items. Throws an input error with line and column.
- * @param next the next step in errors; undefined where the caller opens the text again
+ * The non-empty documents of a text; a List yields its items. Throws an input error with line and column.
+ * @param next the next step in errors; undefined if the caller opens the text again
  */
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
   const source = sized(name, next, () => {
@@ -59,14 +59,14 @@ export function parseDocuments(text: string, name: string, next?: string): Input
   return documents;
 }
 
-/** Byte order marks at the start, and of files that were put behind another: before or after a separator. */
+/** Byte order marks: at the start, and before or after a separator, where files were concatenated. */
 const MARKS = /(^|\n---[^\n]*\n|\n(?=\uFEFF---))\uFEFF/g;
 
-/** Each takes a kilobyte of memory. */
+/** Each object takes a kilobyte of memory. */
 const MAX_OBJECTS = 100_000;
 const [QUOTE, BACKSLASH, OPEN, CLOSE] = [34, 92, 123, 125];
 
-/** Puts YAML's separator between JSON objects that follow each other, as jq prints them. Line numbers stay the same. */
+/** Inserts YAML separators between consecutive JSON objects, as jq prints them. Line numbers stay the same. */
 function separated(source: string): string {
   if (!/^\s*\{/.test(source)) return source;
   let [depth, start, text, objects] = [0, 0, '', 1];
@@ -76,7 +76,7 @@ function separated(source: string): string {
     else if (code === OPEN) {
       const between = depth === 0 && start > 0 ? source.slice(start, at) : undefined;
       if (between?.trim() === '') {
-        // A separator is in the first column.
+        // YAML requires the separator in the first column.
         if (++objects > MAX_OBJECTS) throw new TooLargeError(`the file has more than ${MAX_OBJECTS} objects`);
         text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
         start = at;
@@ -90,7 +90,7 @@ function separated(source: string): string {
   return text + source.slice(start);
 }
 
-/** The index of the closing quote, or the end of the text. */
+/** The index of the closing quote, or of the end of the text. */
 function endOfString(source: string, open: number): number {
   for (let at = open + 1; at < source.length; at++) {
     const code = source.charCodeAt(at);
@@ -116,14 +116,14 @@ function parse(source: string, name: string, next: string | undefined): { values
     keepKeys(events, source);
     return { values: constructFromEvents(events, { source, schema: SCHEMA }), events };
   } catch (error) {
-    // All errors of the parser are about the text; those of depth and alias limits are no YAMLExceptions.
+    // All errors of the parser are about the text; those about depth and alias limits are not YAMLExceptions.
     const { mark, reason } = error instanceof YAMLException ? error : { reason: String(error) };
     const place = mark === undefined ? name : `${name}:${mark.line + 1}:${mark.column + 1}`;
     throw new NodepoolError('input', `${place}: not valid YAML: ${reason}`, next, { cause: error });
   }
 }
 
-/** Returns the line of an offset; reads the text once. */
+/** Returns a function from offset to line number; reads the text once. */
 function lineFinder(source: string): (offset: number) => number {
   const ends: number[] = [];
   for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) ends.push(at);
@@ -153,19 +153,19 @@ function listItems(value: unknown, place: string): unknown[] | undefined {
   return kind === 'NodePoolList' ? items.map(item => ofList(item, value)) : items;
 }
 
-/** An item may leave out the kind and version that its list names. */
+/** An item may omit kind and apiVersion if its list names them. */
 function ofList(item: unknown, { apiVersion }: { apiVersion?: unknown }): unknown {
   if (typeof item !== 'object' || item === null || Array.isArray(item) || 'kind' in item) return item;
   return { apiVersion, kind: 'NodePool', ...item };
 }
 
-// YAML 1.1's booleans: values as kubectl reads them, keys as they were written.
+// YAML 1.1's booleans: values are parsed as kubectl does, keys stay as written.
 
 const WORD = /^(?:y|n|yes|no|on|off)$/i;
 
 /**
- * Marks plain keys such as `on` and `y` as quoted: a parser that knows YAML 1.1's booleans would make the label keys
- * "true" and "false" of them, which kubectl sends.
+ * Marks plain keys such as `on` and `y` as quoted: kubectl, whose parser knows YAML 1.1's booleans, turns these label
+ * keys into "true" and "false".
  */
 function keepKeys(events: readonly Event[], source: string): void {
   /** For each open collection: whether its next event is a key. */
@@ -184,15 +184,15 @@ function keepKeys(events: readonly Event[], source: string): void {
   }
 }
 
-// Positions of the fields of a document in its YAML text; read only when a field is wrong.
+// Positions of a document's fields in its YAML text; computed only when a field is invalid.
 
-/** Characters of a label key with its prefix and brackets; the position of a longer key is that of its map. */
+/** Characters of a label key with its prefix and brackets; for a longer key, the position of its map is used. */
 const MAX_STEP_LENGTH = 512;
 
 interface YamlNode {
-  /** Of its key; without a key, of the value. */
+  /** The offset of the key; without a key, of the value. */
   offset: number;
-  /** By the next step of a path: `.key` and `[key]`, `[0]`. */
+  /** Keyed by the next step of a path: `.key` and `[key]`, `[0]`. */
   members: Map<string, YamlNode>;
 }
 
@@ -203,8 +203,8 @@ function readValue(events: readonly Event[], at: number, source: string): YamlNo
 }
 
 /**
- * The offset of a field, or of its nearest parent that exists; of a field in an alias, the offset of the alias.
- * @param path as errors have it: `spec.taints[0].key`, `spec.labels[a.b/c]`
+ * The offset of a field, or of its nearest existing parent; for a field inside an alias, the offset of the alias.
+ * @param path in the form used in errors: `spec.taints[0].key`, `spec.labels[a.b/c]`
  */
 function offsetOf(path: string, root: YamlNode): number {
   let node = root;
@@ -228,7 +228,7 @@ function longestStep(rest: string, { members }: YamlNode): string | undefined {
   return undefined;
 }
 
-/** Undefined where no value begins. @param parent the parent's offset, for an empty value, which has none */
+/** Undefined if no value begins here. @param parent the parent's offset, for an empty value, which has none */
 function startOf(event: Event | undefined, parent = 0): number | undefined {
   if (event === undefined || event.type === EVENT_ID.POP || event.type === EVENT_ID.DOCUMENT) return undefined;
   const found = 'start' in event ? event.start : 'valueStart' in event ? event.valueStart : event.anchorStart;

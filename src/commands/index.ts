@@ -1,4 +1,4 @@
-/** All commands: group in the help, and module, which is loaded only when the command runs. In the order of the help. */
+/** All commands in the order of the help: group and module, which is loaded only when the command runs. */
 import type { CommandTable } from '../cli/plugin.ts';
 
 export const commands: CommandTable = {

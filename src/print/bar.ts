@@ -1,7 +1,7 @@
 /** Horizontal bars of characters. */
 
 export interface BarGlyphs {
-  /** Fractions of a cell in equal steps, the last one full. */
+  /** Equal steps within a cell, the last one full. */
   steps: readonly string[];
   empty: string;
 }
@@ -17,7 +17,7 @@ export function barGlyphs(env: Record<string, string | undefined>): BarGlyphs {
   return /utf-?8/i.test(locale) || env.WT_SESSION ? BLOCKS : ASCII;
 }
 
-/** Exactly `width` cells: above 0 at least one step, below 1 never full. @param fraction is clamped to 0 to 1 */
+/** Exactly `width` cells; above 0 at least one step, below 1 never full. @param fraction is clamped to 0..1 */
 export function bar(fraction: number, width: number, { steps, empty }: BarGlyphs): string {
   const all = width * steps.length;
   const share = Math.min(Math.max(fraction, 0), 1);

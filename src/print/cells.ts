@@ -9,12 +9,12 @@ import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 
-/** `leaving`: the node still carries what the pool applied and is not a member any more. */
+/** `leaving`: no longer a member, but the node still has what the pool applied. */
 export type NodeMembership = { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
 
 export const NONE = '<none>';
 
-/** A label and the values to the right of it, each on a line of its own. */
+/** A label, and the values to its right, each on its own line. */
 export type LabelledField = [label: string, values: Cell | Cell[]];
 
 export function orNone(texts: string[]): string[] {
@@ -30,18 +30,18 @@ const PAINTS: Readonly<Partial<Record<StateWord, 'green' | 'red' | 'dim'>>> = {
   Stopped: 'red',
 };
 
-/** One word, so that scripts can split lines at spaces. @param live undefined: by the last status */
+/** One word, so that scripts can split lines at spaces. @param live undefined: use the last status */
 export function statusCell(pool: NodePool, style: Style, live?: LiveState): Cell {
   const text = stateText(pool, live);
   return { text, paint: style[PAINTS[stateWord(pool, live)] ?? 'yellow'] };
 }
 
-/** What is due on a node that pools hand to each other for ever, as one word. */
+/** Pending changes of a node that pools pass to each other in an endless cycle, as one word. */
 export function betweenPools(circle: readonly string[]): string {
   return `between:${circle.join(',')}`;
 }
 
-/** `Ready`, `NotReady,SchedulingDisabled`: as STATUS of `kubectl get nodes` begins. */
+/** `Ready`, `NotReady,SchedulingDisabled`: like the start of STATUS in `kubectl get nodes`. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
 }
@@ -51,7 +51,7 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
   return { text: nodeStatusText(node), paint };
 }
 
-/** `in sync`, or why not. @param isDraining pods are evicted before the last change */
+/** `in sync`, or the reason why not. @param isDraining pods must be evicted before the last change */
 export function stateCell(membership: NodeMembership, changes: number, style: Style, isDraining = false): Cell {
   switch (membership.kind) {
     case 'conflict':
@@ -65,36 +65,36 @@ export function stateCell(membership: NodeMembership, changes: number, style: St
   }
 }
 
-/** Characters shown of a reason and of a message: those of this program are far shorter, those of others may have a megabyte. */
+/** Maximum characters of a reason and a message: ours are far shorter, those of others may have a megabyte. */
 export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
 
-/** Reason and message of the most important condition, cut for a screen. */
+/** Reason and message of the most important condition, cut to fit a screen. */
 export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
   const trouble = troubleIn(status);
   if (trouble === undefined) return undefined;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
-/** Text of others as one word, for tables that scripts split at spaces. */
+/** Untrusted text as one word, for tables that scripts split at spaces. */
 export function oneWord(text: string): string {
   return withoutSpaces(shorten(text, REASON_WIDTH));
 }
 
-/** As oneWord(), without a cut. */
+/** Like oneWord(), but uncut. */
 export function withoutSpaces(text: string): string {
   return text.replaceAll(' ', '_');
 }
 
-/** A resource of a list, rounded; `<none>` without it. */
+/** The rounded quantity of a resource; `<none>` if it is missing. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = ownValue(list, resource);
   return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
 }
 
-/** Narrow enough for several such columns in 80 characters. */
+/** Short enough for several such columns in 80 characters. */
 const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
 
-/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
+/** `CPU`, `MEM`, `GPU` for nvidia.com/gpu; the full name if two would be the same. */
 export function resourceHeaders(resources: readonly string[]): Map<string, string> {
   const short = (resource: string) =>
     ownValue(SHORT, resource) ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
@@ -107,7 +107,7 @@ export function resourceHeaders(resources: readonly string[]): Map<string, strin
   );
 }
 
-/** The pool's allocatable of a resource: `0` without nodes, `<none>` when unknown. */
+/** The pool's allocatable of a resource: `0` without nodes, `<none>` if unknown. */
 export function poolResource(status: NodePoolStatus | undefined, resource: string): string {
   const found = resourceCell(status?.allocatable, resource);
   return found === NONE && status?.nodeCount === 0 ? '0' : found;
@@ -125,10 +125,10 @@ export function labelTexts(labels: Record<string, string> | undefined): string[]
     .toSorted();
 }
 
-/** Longer values of annotations are cut: some are whole documents. */
+/** Longer annotation values are cut: some are whole documents. */
 export const ANNOTATION_WIDTH = 60;
 
-/** `a=b` for each annotation, sorted, with long values cut. */
+/** `a=b` for each annotation, sorted; long values are cut. */
 export function annotationPairs(annotations: Record<string, string> | undefined): string[] {
   const shown = Object.entries(annotations ?? {}).map(([key, value]) => [key, shorten(value, ANNOTATION_WIDTH)]);
   return labelTexts(Object.fromEntries(shown));
@@ -139,7 +139,7 @@ export function taintsText(taints: Taint[] = [], width: number): string {
   return listText(taints.map(formatTaint), width);
 }
 
-/** `a=b,c,+2`: as many as fit, at least one; `<none>` for an empty list. @param width Infinity shows all */
+/** `a=b,c,+2`: as many items as fit, at least one; `<none>` for an empty list. @param width Infinity shows all */
 export function listText(texts: readonly string[], width: number): string {
   if (texts.length === 0) return NONE;
   const whole = texts.join(',');
@@ -154,14 +154,14 @@ export function listText(texts: readonly string[], width: number): string {
   return `${shown},+${more}`;
 }
 
-/** Cuts the text to so many characters, with an ellipsis. */
+/** Cuts the text to this many characters, including an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (text.length <= width) return text;
-  // Never half of a surrogate pair.
+  // Does not split a surrogate pair.
   return `${text.slice(0, width - 1).replace(/\p{Cs}$/u, '')}…`;
 }
 
-/** The header of a label's column: its name without the prefix, as with kubectl. */
+/** The header of a label's column: its name without the prefix, as in kubectl. */
 export function labelHeader(label: string): string {
   return label.slice(label.lastIndexOf('/') + 1).toUpperCase();
 }

@@ -1,8 +1,8 @@
-/** Printers are recursive, and the API server accepts 10,000 levels where a schema preserves unknown fields. */
+/** Limits nesting: printers are recursive, and the API server accepts 10,000 levels in fields without a schema. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 
-/** Levels of objects and lists. YAML input has at most 200. */
+/** Maximum levels of objects and lists. YAML input has at most 200. */
 const MAX_DEPTH = 500;
 
 interface NestingLevel {
@@ -12,7 +12,7 @@ interface NestingLevel {
   depth: number;
 }
 
-/** Not recursive itself. Throws NodepoolError (input) that names object and field. */
+/** Iterative. Throws NodepoolError (input) with the object and the field. */
 export function checkDepth(value: unknown): void {
   const open: NestingLevel[] = [];
   const add = (value: unknown, key: string, parent: NestingLevel | undefined) => {
@@ -25,7 +25,7 @@ export function checkDepth(value: unknown): void {
   }
 }
 
-/** Keys of the path in the message. */
+/** Maximum keys of the path in the message. */
 const SHOWN_KEYS = 4;
 
 function tooDeep(deepest: NestingLevel): NodepoolError {

@@ -1,4 +1,4 @@
-/** Columns that tell nothing go first, lists are cut, then the least important columns go, then names are cut. */
+/** Fits columns: first drops those without information, then cuts lists, drops unimportant columns, and cuts names. */
 import { NONE } from './cells.ts';
 import { cutNames } from './names.ts';
 import { type Cell, columnWidths, GET, type Layout, LEAST_TEXT, safeText } from './table.ts';
@@ -6,21 +6,21 @@ import { cut } from './width.ts';
 
 export interface Column<Row> {
   header: string;
-  /** @param width what a list may take; Infinity outside a terminal */
+  /** @param width the maximum width of a list; Infinity outside of a terminal */
   cell: (row: Row, now: Date, width: number) => Cell;
-  /** Columns with the highest rank are left out first; those without one never. */
+  /** Columns with the highest rank are left out first; columns without a rank never. */
   rank?: number;
-  /** It may be cut once no column with a higher rank is left: Infinity before any is left out, 0 last. Without it never. */
+  /** The column may be cut once no column with a higher rank is left: Infinity: first, 0: last. Undefined: never. */
   cutFrom?: number;
-  /** Cells that differ still differ when they are cut, if that can be helped. */
+  /** Different cells stay different when they are cut, if possible. */
   isName?: boolean;
-  /** What is known without the column: where all cells have it, the column is the first to be left out. */
+  /** The value that is known without the column: if all cells have it, the column is left out first. */
   known?: string | undefined;
-  /** Of the last column: its cells are wrapped by the table's printer, beside the other columns or below. */
+  /** Only for the last column: the table's printer wraps its cells, beside the other columns or below them. */
   isText?: boolean;
 }
 
-/** A table that is printed once, without ages. @param terminalWidth undefined keeps every cell whole */
+/** A table that is printed only once, without ages. @param terminalWidth undefined keeps every cell whole */
 export function fittedRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -33,16 +33,16 @@ export function fittedRows<Row>(
   return { header: fitted.map(({ header }) => header), cells };
 }
 
-/** After the last header where columns are left out. */
+/** Follows the last header if columns are left out. */
 const LEFT_OUT = ' …';
 
-/** A list or a name cut to less says too little. */
+/** A shorter list or name would be useless. */
 const LEAST_WIDTH = 12;
 
 /**
- * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Columns with one
- * known value, then those without a value are left out first, whatever their rank. Where cutting and leaving out is not enough, the rest is as it is. The last header says
- * that columns are left out.
+ * Chooses the columns that fit the first rows; later rows have the same columns and widths. Columns whose cells all
+ * have the known value, then empty ones, are left out first, whatever their rank. If cutting and leaving out is not
+ * enough, the rest is too wide. The last header shows that columns are left out.
  */
 export function fitColumns<Row>(
   columns: readonly Column<Row>[],
@@ -59,11 +59,11 @@ export function fitColumns<Row>(
     rows.length > 0 && column.isText !== true && textsOf(column).every(text => text === '' || text === NONE);
   const isKnown = (column: Column<Row>) => rows.length > 0 && textsOf(column).every(text => text === column.known);
   let kept = columns;
-  // A text has lines of its own where it would take the place of columns.
+  // A text goes below the row if it would displace columns.
   let isBelow = false;
   const widthOfText = (natural: number) => (isBelow ? 0 : Math.min(natural, LEAST_TEXT));
 
-  /** What the kept columns take where those that `isCut` says are cut to `most`. */
+  /** The width of the kept columns if those selected by `isCut` are cut to `most`. */
   const taken = (isCut: (column: Column<Row>) => boolean, most: number) => {
     const mark = kept.length === columns.length ? '' : LEFT_OUT;
     const widths = kept.map((column, i) => {
@@ -90,12 +90,12 @@ export function fitColumns<Row>(
     const highest = Math.max(...kept.map(({ rank = 0 }) => rank));
     const isCut = ({ cutFrom = -1 }: Column<Row>) => cutFrom >= highest;
     const rest = terminalWidth - taken(isCut, Infinity);
-    // Later rows may take the room that is left.
+    // Unused width is kept for later rows.
     let most = Math.max(0, ...kept.filter(isCut).map(naturalOf)) + Math.max(rest, 0);
     while (most > LEAST_WIDTH && taken(isCut, most) > terminalWidth) most -= 1;
     most = Math.max(most, LEAST_WIDTH);
     const fits = taken(isCut, most) <= terminalWidth;
-    // Names cut in vain tell less.
+    // If it still does not fit, cutting names would only make them less readable.
     const cutsNow = (column: Column<Row>) => isCut(column) && (fits || column.isName !== true);
     const fitted = kept.map(column =>
       cutsNow(column) ? cutTo(column, Math.max(most, column.header.length), textsOf(column)) : column,
@@ -126,7 +126,7 @@ function cutTo<Row>(column: Column<Row>, width: number, texts: readonly string[]
   };
 }
 
-/** Whether names that differ still do. */
+/** Whether different names are still different. */
 function tells<Row>(shown: Column<Row>, whole: Column<Row> | undefined, rows: readonly Row[], now: Date): boolean {
   if (whole === undefined || shown === whole || whole.isName !== true) return true;
   const different = ({ cell }: Column<Row>) => new Set(rows.map(row => safeText(cell(row, now, Infinity)))).size;

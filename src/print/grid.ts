@@ -1,4 +1,4 @@
-/** The tables of `describe`, as kubectl's: some dozens of rows. The time of cli-table3 grows with their square. */
+/** The tables of `describe`, in kubectl's layout: some dozens of rows, because cli-table3 takes quadratic time. */
 import Table from 'cli-table3';
 import { type Cell, DESCRIBE, paintAs, safeText, tablePrinter } from './table.ts';
 
@@ -11,7 +11,7 @@ const NO_CHARS = Object.fromEntries(
     .map(name => [name, '']),
 );
 
-/** Lines joined by newlines, without one at the end. @param terminalWidth to which the last column is wrapped */
+/** Lines joined by newlines, without a final newline. @param terminalWidth the last column is wrapped to it */
 export function renderGrid(header: string[], rows: Cell[][], terminalWidth?: number): string {
   const dashes = header.map(title => '-'.repeat(title.length));
   if (terminalWidth !== undefined)

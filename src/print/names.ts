@@ -1,13 +1,13 @@
-/** Names of nodes, pools and pods, cut so that they can still be told apart. */
+/** Cuts names of nodes, pools and pods so that they stay distinguishable. */
 import { cut, cutMiddle, PLAIN, widthOf } from './width.ts';
 
-/** A shorter tail tells too little. */
+/** A shorter tail would be useless. */
 const LEAST_TAIL = 4;
 
 /**
- * Cuts the names of a column. Names that differ still differ where that is possible: the part that differs is kept, of
- * `ip-10-0-1-15.eu-west-1.compute.internal` the head, of `gke-prod-europe-west4-8f3c1d2e-a1b2` head and tail.
- * @param names of the column: they decide how these and later ones are cut
+ * Cuts the names of a column. If possible, different names stay different: the distinctive part is kept, which is the
+ * head of `ip-10-0-1-15.eu-west-1.compute.internal`, and head and tail of `gke-prod-europe-west4-8f3c1d2e-a1b2`.
+ * @param names of the column: they determine how these and later names are cut
  */
 export function cutNames(names: Iterable<string>, width: number): (name: string) => string {
   const cutOnes = [...new Set(names)].filter(name => widthOf(name) > width);
@@ -23,7 +23,7 @@ export function cutNames(names: Iterable<string>, width: number): (name: string)
   return only(best.shorten);
 }
 
-/** The ways to cut, the most readable one first. */
+/** Ways to cut names, the most readable one first. */
 function* waysOf(names: readonly string[], width: number): Generator<(name: string) => string> {
   const domain = sharedDomain(names);
   const host = (name: string) => `${name.endsWith(domain) ? name.slice(0, name.length - domain.length) : name}…`;
@@ -33,13 +33,13 @@ function* waysOf(names: readonly string[], width: number): Generator<(name: stri
   for (let tail = LEAST_TAIL; tail < width; tail++) {
     yield name => `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`;
   }
-  // What differs is in the middle of long names.
+  // Long names differ in the middle.
   const shared = sharedStart(names);
   yield name => cut(`…${name.slice(shared)}`, width);
   yield name => cutMiddle(`…${name.slice(shared)}`, width);
 }
 
-/** The domain that all names end with, with its dot; empty without one. */
+/** The domain at the end of all names, including its dot; empty if there is none. */
 function sharedDomain(names: readonly string[]): string {
   const reversed = names.map(name => [...name].reverse().join(''));
   const end = [...(reversed[0] ?? '').slice(0, sharedStart(reversed))].reverse().join('');
@@ -47,7 +47,7 @@ function sharedDomain(names: readonly string[]): string {
   return dot < 0 ? '' : end.slice(dot);
 }
 
-/** How many characters all names begin with. */
+/** The length of the prefix that all names share. */
 export function sharedStart(names: readonly string[]): number {
   const [first = '', ...others] = names;
   let length = first.length;

@@ -1,4 +1,4 @@
-/** Byte for byte as kubectl's; for a terminal, control characters are escaped and columns padded by width. */
+/** Prints byte for byte like kubectl. For a terminal, escapes control characters and pads columns by display width. */
 import { NONE } from './cells.ts';
 import { evaluate, goText } from './jsonpath/evaluate.ts';
 import { relaxedTemplate } from './jsonpath/parse.ts';
@@ -8,10 +8,10 @@ import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { GET } from './table.ts';
 import { widthOf } from './width.ts';
 
-/** Creates a printer, which gives the text of objects or of a List, newlines included. Throws JsonPathError. */
+/** Creates a printer, which returns the text of objects or of a List, with newlines. Throws JsonPathError. */
 export type ObjectTemplate = () => (objects: readonly object[]) => string;
 
-/** @param asJson prints the values of each part of the template as a JSON list */
+/** @param asJson print the values of each part of the template as a JSON list */
 export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal: boolean): ObjectTemplate {
   const print = (object: object) => {
     const parts = evaluate(template, object);
@@ -22,7 +22,7 @@ export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal
   return () => objects => objects.map(print).join('');
 }
 
-/** Missing values are `<none>`. Only the first call prints the header. */
+/** Missing values become `<none>`. Only the first call prints the header. */
 export function columnsTemplate(columns: Column[], headers: boolean, isTerminal: boolean): ObjectTemplate {
   const cellText = isTerminal ? sanitizeLine : escapeAsKubectl;
   const line = (cells: string[]) => `${cells.join('\t')}\n`;
@@ -57,15 +57,15 @@ function escapeAsKubectl(text: string): string {
   return text.replaceAll('\x1b', '^[').replaceAll('\r', '\\r');
 }
 
-// Go's tabwriter, which kubectl prints custom columns with. table.ts cannot stand in: here a tab or a form feed in a value
-// parts cells, a column is a run of lines that have it (elastic tab stops), and its width never shrinks.
+// Go's tabwriter, which kubectl uses for custom columns. Unlike in table.ts, a tab or a form feed in a value separates
+// cells, a column is a run of lines that have it (elastic tab stops), and its width never shrinks.
 
 interface TextLine {
   cells: string[];
   widths: number[];
 }
 
-/** Returns the function that lays out a text; each ends with a newline. @param widthOf a cell, in columns */
+/** Returns a function that lays out text; each text ends with a newline. @param widthOf width of a cell in columns */
 export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
   const remembered: number[] = [];
 
@@ -112,14 +112,14 @@ function sections(text: string): TextLine[][] {
   }
 }
 
-// The specification of `custom-columns`: headers, and a path for each.
+// The specification of `custom-columns`: a header and a path for each column.
 
 interface Column {
   header: string;
   template: Template;
 }
 
-/** `NAME:.metadata.name,STATUS:.status.status`. As with kubectl, a path has no comma. @throws JsonPathError */
+/** `NAME:.metadata.name,STATUS:.status.status`. As in kubectl, a path cannot contain a comma. @throws JsonPathError */
 export function parseColumns(spec: string): Column[] {
   checkTemplateLength(spec);
   return spec.split(',').map(part => {
@@ -131,10 +131,10 @@ export function parseColumns(spec: string): Column[] {
   });
 }
 
-/** A line of headers and a line of paths, separated by spaces. @throws JsonPathError */
+/** A line of headers and a line of paths, each separated by spaces. @throws JsonPathError */
 export function parseColumnsFile(text: string): Column[] {
   checkTemplateLength(text);
-  // A newline at the end does not begin a second line.
+  // A final newline does not start another line.
   const lines = text.replace(/\n$/, '').split('\n', 2);
   const [headers, paths] = lines.map(line => line.split(/\s+/).filter(word => word !== ''));
   if (text === '' || headers === undefined) throw incomplete('header');

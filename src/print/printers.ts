@@ -1,11 +1,11 @@
-/** Objects byte for byte as `kubectl get -o json|yaml|name` prints them, without managedFields where it omits them. */
+/** Prints objects byte for byte like `kubectl get -o json|yaml|name`, and omits managedFields where kubectl does. */
 import { checkDepth } from './depth.ts';
 import { poolRef, sanitizeJson, sanitizeLine } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 
-/** The types of the API's watch events. */
+/** The event types of the watch API. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** An API object as the server sent it. */
@@ -13,28 +13,28 @@ interface ApiObject {
   metadata: { name: string };
 }
 
-/** Without the last newline. @param asList false prints a single object itself, as kubectl does for one name */
+/** Without the last newline. @param asList false prints a single object without a List, as kubectl does for one name */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, asList: boolean): string {
   if (format === 'name') return objects.map(printName).join('\n');
   const value = listOrObject(objects.map(withoutManagedFields), asList);
   return format === 'json' ? printJson(value) : toYaml(value);
 }
 
-/** What kubectl prints: a List of its own, or the single object. */
+/** Like kubectl: a List, or the single object. */
 export function listOrObject(objects: readonly Record<string, unknown>[], asList: boolean): Record<string, unknown> {
   const [first] = objects;
   if (!asList && first !== undefined && objects.length === 1) return first;
   return { apiVersion: 'v1', items: objects, kind: 'List', metadata: { resourceVersion: '' } };
 }
 
-/** A watch event with the whole object, as one line of JSON or as YAML; of `name` the object's name. */
+/** A watch event with the whole object, as one line of JSON or as YAML; for `name` the object's name. */
 function printWatchEvent(type: ChangeType, object: ApiObject, format: ObjectFormat): string {
   if (format === 'name') return printName(object);
   if (format === 'yaml') return toYaml({ object, type });
   return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
 }
 
-/** Objects one after another, as `kubectl get --watch -o json|yaml|name`. @param asEvents `--output-watch-events` */
+/** Objects one by one, like `kubectl get --watch -o json|yaml|name`. @param asEvents `--output-watch-events` */
 export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: ChangeType) => string {
   let separator = '';
   return (object, type) => {
@@ -50,18 +50,18 @@ function printName(object: ApiObject): string {
   return poolRef(object.metadata.name);
 }
 
-/** For values other than API objects. Without the last newline. */
+/** For values that are not API objects. Without the last newline. */
 export function printValue(value: object, format: 'json' | 'yaml'): string {
   return format === 'json' ? printJson(value) : toYaml({ ...value });
 }
 
-/** Indented by four spaces, keys sorted, `<`, `>` and `&` escaped. Without the last newline. */
+/** Indented by four spaces, with sorted keys; `<`, `>` and `&` are escaped. Without the last newline. */
 export function printJson(value: unknown): string {
   checkDepth(value);
   return sanitizeJson(toJson(value, ''));
 }
 
-/** As printJson(), on one line without spaces. */
+/** Like printJson(), on one line without spaces. */
 export function printCompactJson(value: unknown): string {
   checkDepth(value);
   return sanitizeJson(toJson(value, undefined));
@@ -80,7 +80,7 @@ function withoutManagedFields(object: object): Record<string, unknown> {
   };
 }
 
-/** Not JSON.stringify(): it does not sort keys that look like numbers. @param pad undefined prints one line */
+/** JSON.stringify() cannot sort keys that look like numbers. @param pad undefined prints one line */
 function toJson(value: unknown, pad: string | undefined): string {
   const inner = pad === undefined ? undefined : `${pad}    `;
   const block = (open: string, items: string[], close: string) => {
@@ -102,16 +102,16 @@ function toJson(value: unknown, pad: string | undefined): string {
   return block('{', members, '}');
 }
 
-// Comma-separated values (RFC 4180), with the newlines of Unix.
+// Comma-separated values (RFC 4180), with Unix newlines.
 
-/** The start of a formula for a spreadsheet, also fullwidth (OWASP, CSV Injection). Tabs are escaped before. */
+/** The start of a spreadsheet formula, also fullwidth (OWASP, CSV Injection). Tabs are already escaped. */
 const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
-/** Numbers and quantities with a sign are no formulas. */
+/** Signed numbers and quantities are not formulas. */
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
-/** `;` too: it separates cells in locales with a decimal comma. */
+/** Includes `;`, which separates cells in locales with a decimal comma. */
 const QUOTED = /[",;]/;
 
-/** Without a newline at the end. Cells are escaped for a terminal; formulas get an apostrophe: they are text. */
+/** Without the last newline. Cells are escaped for a terminal; an apostrophe turns formulas into text. */
 export function renderCsv(rows: readonly (readonly string[])[]): string {
   return rows.map(row => row.map(cell).join(',')).join('\n');
 }
@@ -122,9 +122,9 @@ function cell(text: string): string {
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// JSON and YAML of what is no API object. docs/commands/output.md describes the fields of each kind.
+// JSON and YAML of values that are not API objects. docs/commands/output.md describes the fields of each kind.
 
-/** Within a version fields are added; none is removed, renamed or given another type. */
+/** Within a version, fields may be added, but not removed, renamed or changed in type. */
 const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
 
 type DocumentKind =
@@ -138,7 +138,7 @@ type DocumentKind =
   | 'PoolUsage'
   | 'ReconcileResultList';
 
-/** With the version and the kind. */
+/** Adds the version and the kind. */
 export function documentOf(kind: DocumentKind, fields: object): Record<string, unknown> {
   return { apiVersion: VERSION, kind, ...fields };
 }

@@ -1,12 +1,12 @@
-/** Quantities for people: rounded, with a fitting unit. `-o json` and `-o yaml` have exact ones. */
+/** Quantities for people: rounded, with a suitable unit. `-o json` and `-o yaml` print exact ones. */
 import { parseQuantity, type Quantity, QuantityError, quantityToNumber } from '../nodepool/quantity/quantity.ts';
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** JavaScript prints larger numbers as `1e+46`, which is no quantity. */
+/** JavaScript prints larger numbers as `1e+46`, which is not a valid quantity. */
 const MAX_VALUE = 1e21;
 
-/** The quantity in the unit of its resource. Returns text that is no quantity, or too large a one, as it is. */
+/** The quantity in its resource's unit. Returns an invalid or too large quantity unchanged. */
 export function displayQuantity(resource: string, quantity: string): string {
   const value = numberOf(quantity);
   if (value === undefined || Math.abs(value) >= MAX_VALUE) return quantity;
@@ -21,10 +21,10 @@ function isBytes(resource: string): boolean {
   return /^(memory|storage|ephemeral-storage|hugepages(-.*)?)$/.test(resource);
 }
 
-/** `5.8Gi`: one decimal, the largest unit with a value of at least 1. */
+/** `5.8Gi`: one decimal, in the largest unit whose value is at least 1. */
 function displayBytes(value: number): string {
   let [scaled, unit] = [value, 0];
-  // Rounded first: 1023.97Mi is 1Gi, not 1024Mi.
+  // Rounds first: 1023.97Mi is 1Gi, not 1024Mi.
   while (Math.abs(Number(scaled.toFixed(1))) >= 1024 && unit < BINARY_UNITS.length - 1) {
     scaled /= 1024;
     unit++;
@@ -36,7 +36,7 @@ function decimals(value: number, digits: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-/** Undefined for text that is no quantity. */
+/** Undefined for an invalid quantity. */
 export function numberOf(text: string): number | undefined {
   const quantity = quantityOf(text);
   return quantity === undefined ? undefined : quantityToNumber(quantity);

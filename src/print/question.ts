@@ -1,36 +1,36 @@
-/** The form of every question, and of the error of a script that would have to be asked: each fact once. */
+/** The format of every question, and of the error for scripts that cannot be asked: each fact once. */
 import { firstFew, plural } from '../nodepool/text.ts';
 import { sanitizeLine } from './sanitize.ts';
 import { wrapWords } from './width.ts';
 
 export interface QuestionFacts {
-  /** What is done to which pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
+  /** The action with its pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
   action: string;
-  /** `context prod`; undefined: nobody has named the cluster. */
+  /** `context prod`; undefined if the cluster has no name. */
   where: string | undefined;
-  /** What is lost, the most important first. */
+  /** The losses, most important first. */
   losses?: readonly string[];
 }
 
 const MAX_LINES = 8;
 const MAX_NODES = 3;
-/** Characters of the names of nodes: those of clouds have 40, and what is lost needs the room. */
+/** Maximum characters of node names: cloud nodes have 40, and losses need the space. */
 const MAX_NAMES_LENGTH = 80;
 
-/** Losses that do not fit into a few lines are counted; the first one is always said. */
+/** Losses that do not fit into a few lines are only counted; the first one is always printed. */
 export function questionLines({ action, where, losses = [] }: QuestionFacts, width: number): string[] {
   const head = where === undefined ? action : `${action} in ${where}`;
   for (let shown = losses.length; ; shown--) {
     const more = losses.length - shown;
     const said = [...losses.slice(0, shown), ...(more > 0 ? [`and ${more} more`] : [])];
     const text = `${head}${said.length === 0 ? '' : `: ${said.join('; ')}`}?`;
-    // A space that does not break: the answer stands behind the last word.
+    // A non-breaking space keeps the answer next to the last word.
     const lines = wrapWords(`${sanitizeLine(text)}\u00a0[y/N]`, width).map(line => line.replace('\u00a0[', ' ['));
     if (lines.length <= MAX_LINES || shown <= 1) return lines;
   }
 }
 
-/** `the cluster` as people know it: the context of the kubeconfig, else the name of the cluster there. */
+/** The cluster's name for people: the context of the kubeconfig, else the name of its cluster. */
 export function whereText({ contextName, clusterName }: ClusterNames): string | undefined {
   if (contextName !== undefined) return `context ${contextName}`;
   return clusterName === '' ? undefined : `cluster ${clusterName}`;
@@ -47,14 +47,14 @@ export function nodesText(names: readonly string[]): string {
   return `${plural(names.length, 'node')}${named}`;
 }
 
-/** `a, b, c and 22 more`, of long names fewer. */
+/** `a, b, c and 22 more`; fewer names if they are long. */
 export function fewNames(names: readonly string[]): string {
   let most = MAX_NODES;
   while (most > 1 && names.slice(0, most).join(', ').length > MAX_NAMES_LENGTH) most--;
   return firstFew(names, most);
 }
 
-/** Names of the nodes whose labels, taints or pods the plans change, each once: not those of which only the record is written. */
+/** Names of nodes whose labels, taints or pods change, without duplicates; ignores changes of the record alone. */
 export function changedNodes(plans: readonly (NodeChange & { node: { name: string } })[]): string[] {
   return [...new Set(plans.filter(isChanging).map(({ node }) => node.name))];
 }
@@ -64,7 +64,7 @@ interface NodeChange {
   drain?: unknown;
 }
 
-/** Whether labels, taints or pods change, not the record alone. */
+/** Whether labels, taints or pods change, not only the record. */
 export function isChanging({ changes, drain }: NodeChange): boolean {
   return changes.length > 0 || drain !== undefined;
 }

@@ -1,6 +1,6 @@
 import { Chalk } from 'chalk';
 
-/** Colours by name; without colour each returns its argument. */
+/** Colours by name; without colour, each function returns its argument. */
 export interface Style {
   red(text: string): string;
   green(text: string): string;
@@ -11,7 +11,7 @@ export interface Style {
   inverse(text: string): string;
 }
 
-/** The caller decides whether to colour: chalk does not look at the terminal or the environment. */
+/** The caller decides whether to use colour: chalk ignores the terminal and the environment. */
 export function makeStyle(color: boolean): Style {
   return new Chalk({ level: color ? 1 : 0 });
 }

@@ -1,8 +1,8 @@
-/** The layout of all tables but object-template.ts and grid.ts. Cells are escaped here. */
+/** The layout of all tables except object-template.ts and grid.ts. Escapes cells. */
 import { sanitizeLine } from './sanitize.ts';
 import { cut, PLAIN, widthOf, wrap, wrapWords } from './width.ts';
 
-/** The colour stands beside the text: escapes inside the text are made visible. */
+/** The colour is separate from the text, because escapes in the text are made visible. */
 export interface StyledText {
   text: string;
   paint: (text: string) => string;
@@ -11,29 +11,29 @@ export interface StyledText {
 export type Cell = string | StyledText;
 
 export interface Layout {
-  /** Spaces between two columns. */
+  /** Number of spaces between two columns. */
   gap: number;
-  /** No column is narrower. */
+  /** Minimum width of a column. */
   minWidth: number;
-  /** Put before every line. */
+  /** Precedes every line. */
   indent?: string;
 }
 
-/** As `kubectl get`: its tabwriter has a minwidth of 6, padding of 3 included. */
+/** The layout of `kubectl get`, whose tabwriter has a minwidth of 6, including a padding of 3. */
 export const GET: Layout = { gap: 3, minWidth: 3 };
-/** As `kubectl describe`. */
+/** The layout of `kubectl describe`. */
 export const DESCRIBE: Layout = { gap: 2, minWidth: 0 };
 
-/** A text that would be wrapped to less beside the other columns has lines of its own below them. */
+/** A text goes below the other columns if less width is left beside them. */
 export const LEAST_TEXT = 60;
 export const BELOW_INDENT = '  ';
 
 /**
- * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.
- * @param rows the header, if there is one, is the first
- * @param terminalWidth to which the last column is wrapped
- * @param widths of the columns, where the rows are a part of a table
- * @param others rows of the table that are rendered elsewhere: all texts stand beside the other columns, or none
+ * Lines joined by newlines, without a final newline. Nothing is cut; trailing spaces are trimmed.
+ * @param rows includes the header, if there is one, as first row
+ * @param terminalWidth the last column is wrapped to it
+ * @param widths of the columns, if the rows are a part of a table
+ * @param others rows of the table that are rendered elsewhere: either all texts go beside the other columns, or none
  */
 export function renderTable(
   rows: Cell[][],
@@ -45,7 +45,7 @@ export function renderTable(
   return renderRows(rows, widths, layout, terminalWidth, [...rows, ...others]);
 }
 
-/** As kubectl's TablePrinter: later rows keep the widths of the first. @param terminalWidth wraps the last column */
+/** Like kubectl's TablePrinter: later rows keep the widths of the first. @param terminalWidth wraps the last column */
 export function tablePrinter(
   header: string[] | undefined,
   terminalWidth = Infinity,
@@ -59,7 +59,7 @@ export function tablePrinter(
   };
 }
 
-/** @param together either all of their texts stand beside the other columns or none */
+/** @param together rows whose texts all go beside the other columns, or all below */
 function renderRows(
   rows: Cell[][],
   widths: number[],
@@ -76,7 +76,7 @@ function renderRows(
     const room = roomOf(row);
     const text = safeText(row.at(-1) ?? '');
     if (row.length < 2 || widthOf(text) <= room) return false;
-    // A name is not broken where a line of its own has room for it.
+    // A name is not broken if it fits on a line of its own.
     return room < LEAST_TEXT || text.split(' ').some(word => widthOf(word) > room);
   };
   const wrapped = (text: string, width: number) =>
@@ -99,13 +99,12 @@ function renderRows(
   return lines.map(line => indent + line.trimEnd()).join('\n');
 }
 
-/** A line with words that are longer than it, over more lines with its indentation. */
+/** Splits a line with words longer than the width into more lines with the same indentation. */
 function breakWords(line: string, room: number): string[] {
   const [lead = ''] = /^ */.exec(line) ?? [];
   return wrap(line.slice(lead.length), Math.max(room - lead.length, 1)).map(part => lead + part);
 }
 
-/** The width of the widest cell of each column. */
 export function columnWidths(rows: readonly (readonly Cell[])[], minWidth = 0): number[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -116,12 +115,12 @@ export function columnWidths(rows: readonly (readonly Cell[])[], minWidth = 0): 
   return widths;
 }
 
-/** What the columns take, each with the gap after it. */
+/** The total width of the columns, each with its gap. */
 export function takenWidth(rows: Cell[][], { gap, minWidth }: Layout): number {
   return columnWidths(rows, minWidth).reduce((sum, width) => sum + width + gap, 0);
 }
 
-/** The cell in exactly so many columns of a terminal: escaped, cut, painted and padded. */
+/** The cell in exactly this many terminal columns: escaped, cut, painted and padded. */
 export function fit(cell: Cell, width: number, align: 'left' | 'right' = 'left'): string {
   return padded(cell, cut(safeText(cell), width), width, align);
 }
@@ -131,13 +130,13 @@ function padded(cell: Cell, text: string, width: number, align: 'left' | 'right'
   return align === 'right' ? spaces + paintAs(cell, text) : paintAs(cell, text) + spaces;
 }
 
-/** The text of a cell, escaped and without its colour. */
+/** The escaped text of a cell, without colour. */
 export function safeText(cell: Cell): string {
   const text = typeof cell === 'string' ? cell : cell.text;
   return PLAIN.test(text) ? text : sanitizeLine(text);
 }
 
-/** The text in the colour of the cell, of which it is a part. */
+/** A part of the cell's text in the cell's colour. */
 export function paintAs(cell: Cell, text: string): string {
   return typeof cell === 'string' ? text : cell.paint(text);
 }

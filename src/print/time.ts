@@ -1,4 +1,4 @@
-/** Ages and times as kubectl prints them. */
+/** Ages and times in kubectl's format. */
 
 export const UNKNOWN = '<unknown>';
 
@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** As k8s.io/apimachinery's HumanDuration: unit, minor unit up to an age, and the age from which the next entry applies. */
+/** From k8s.io/apimachinery's HumanDuration: unit, minor unit up to an age, and the age where the next entry begins. */
 const STEPS: { until: number; unit: number; letter: string; minor: number; minorLetter: string; minorUntil: number }[] =
   [
     { until: 2 * MINUTE, unit: 1, letter: 's', minor: 1, minorLetter: '', minorUntil: 0 },
@@ -17,7 +17,7 @@ const STEPS: { until: number; unit: number; letter: string; minor: number; minor
     { until: Infinity, unit: YEAR, letter: 'y', minor: DAY, minorLetter: 'd', minorUntil: 8 * YEAR },
   ];
 
-/** As kubectl's HumanDuration: `5s`, `2m3s`, `3h5m`, `2d3h`, `2y10d`. From -2 s on `0s`, below it `<invalid>`. */
+/** Like kubectl's HumanDuration: `5s`, `2m3s`, `3h5m`, `2d3h`, `2y10d`. From -2 s on `0s`, below that `<invalid>`. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return '<invalid>';
@@ -30,7 +30,7 @@ export function formatDuration(milliseconds: number): string {
   return seconds < minorUntil && rest > 0 ? `${whole}${rest}${minorLetter}` : whole;
 }
 
-/** The time since an RFC 3339 timestamp; `<unknown>` without one. */
+/** The time since an RFC 3339 timestamp; `<unknown>` if it is missing. */
 export function formatAge(since: string | undefined, now: Date): string {
   const then = since === undefined ? Number.NaN : Date.parse(since);
   return Number.isNaN(then) ? UNKNOWN : formatDuration(now.getTime() - then);

@@ -1,19 +1,19 @@
 /**
- * Text measured in columns of a terminal, and cut and wrapped by them: two for wide characters and emoji, none for
- * combining marks. Terminals differ in rare characters; this is what most of them do, by Unicode's UAX #11 and UTS #51.
+ * Measures, cuts and wraps text in terminal columns: two for wide characters and emoji, none for combining marks.
+ * Terminals differ for rare characters; this follows the majority, by Unicode's UAX #11 and UTS #51.
  */
 import { sanitizeLine } from './sanitize.ts';
 
-/** Printable ASCII: a column each. */
+/** Printable ASCII: one column each. */
 export const PLAIN = /^[\x20-\x7e]*$/;
-/** A flag, a keycap, or a pictograph with what is joined to it: two columns, however many characters. */
+/** A flag, a keycap, or a pictograph with everything joined to it: always two columns. */
 const EMOJI =
   /\p{RI}{2}|[0-9#*]\ufe0f?\u20e3|\p{Extended_Pictographic}[\ufe0f\p{EMod}]?(?:\u200d\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)*/gu;
-/** Those that are shown as emoji by default, or by a variation selector. */
+/** Shown as emoji by default, or because of a variation selector. */
 const PICTURE = /^[\p{RI}0-9#*]|\p{Emoji_Presentation}|[\ufe0f\p{EMod}\u200d]/u;
-/** Combining marks, joiners, and the parts of a Hangul syllable after the first. */
+/** Combining marks, joiners, and all but the first part of a Hangul syllable. */
 const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\u200b-\u200f\u1160-\u11ff\ud7b0-\ud7ff]/gu;
-/** The blocks whose East_Asian_Width is W or F, and skin tone modifiers that stand alone. */
+/** Blocks with East_Asian_Width W or F, and separate skin tone modifiers. */
 const WIDE =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\p{EMod}\u{20000}-\u{3fffd}]/gu;
 
@@ -27,29 +27,29 @@ export function widthOf(text: string): number {
     return '';
   });
   const visible = rest.replace(WITHOUT_WIDTH, '').replace(WIDE, 'xx');
-  // By code points, not UTF-16 units.
+  // Counts code points, not UTF-16 units.
   return 2 * pictures + [...visible].length;
 }
 
-/** Made when first needed: that takes 5 ms and more, and few commands cut. */
+/** Created lazily: that takes at least 5 ms, and few commands cut text. */
 let segmenter: Intl.Segmenter | undefined;
-/** UTF-16 units in one column at most: a family of emoji has 25 in two. */
+/** Maximum UTF-16 units in one column: a family emoji has 25 in two columns. */
 const MAX_UNITS = 64;
 
-/** As much of the text as fits, with an ellipsis where it was cut. */
+/** As much of the text as fits, with an ellipsis if it was cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   return width < 1 ? '' : `${head(text, width - 1)}…`;
 }
 
-/** As cut(), with the ellipsis in the middle. */
+/** Like cut(), with the ellipsis in the middle. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width || !PLAIN.test(text)) return cut(text, width);
   const end = Math.max(Math.floor((width - 1) / 2), 0);
   return cut(text, width - end) + text.slice(text.length - end);
 }
 
-/** The text, escaped, over as many lines as it takes, broken at spaces where there are any. At least one line. */
+/** The escaped text in as many lines as necessary, broken at spaces if possible. At least one line. */
 export function wrap(text: string, width: number, firstWidth = width): string[] {
   const lines: string[] = [];
   let rest = sanitizeLine(text);
@@ -65,7 +65,7 @@ export function wrap(text: string, width: number, firstWidth = width): string[] 
   return rest === '' && lines.length > 0 ? lines : [...lines, rest];
 }
 
-/** As wrap(), with continuation lines under their text, or under the value of a line as `Title:   value`. */
+/** Like wrap(), with continuation lines aligned to the text, or to the value of a line such as `Title:   value`. */
 export function wrapIndented(text: string, width: number): string[] {
   const [lead = ''] = /^ */.exec(text) ?? [];
   const [title = ''] = /^ *[^\s:][^:]*: {2,}/.exec(text) ?? [];
@@ -77,9 +77,9 @@ export function wrapIndented(text: string, width: number): string[] {
 }
 
 /**
- * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word is whole, and so is a command in
- * backticks. One that is longer than a line is broken as in a shell: its first half, pasted, would run. All lines but the
- * first are indented: a part of others' text does not look like a line of this program.
+ * Wraps escaped text only at spaces; keeps longer words whole, and commands in backticks. A command longer than a line
+ * is broken with shell continuations, because a pasted half could run. All lines but the first are indented, so that
+ * text of others cannot look like a line of this program.
  */
 export function wrapWords(text: string, width: number, indent = '  '): string[] {
   const lines: string[] = [];
@@ -98,10 +98,10 @@ export function wrapWords(text: string, width: number, indent = '  '): string[] 
   return [...lines, line];
 }
 
-/** Ends a line of a command in a shell. */
+/** Continues a shell command on the next line. */
 const CONTINUED = ' \\';
 
-/** The graphemes that fit. Text far behind is not segmented: there may be a megabyte. */
+/** The graphemes that fit. Does not segment the rest of the text, which may be a megabyte. */
 function head(text: string, width: number): string {
   let [taken, used] = ['', 0];
   for (const { segment } of graphemesOf(text.slice(0, width * MAX_UNITS))) {

@@ -1,5 +1,5 @@
 /**
- * YAML as `kubectl get -o yaml` prints it: keys in natural order, lists not indented under their key, long lines folded.
+ * YAML like `kubectl get -o yaml`: keys in natural order, lists not indented under their key, long lines folded.
  *
  * Not guaranteed: the notation of floats, which the Kubernetes API avoids.
  */
@@ -7,12 +7,12 @@ import { isObject } from '../nodepool/json.ts';
 import { checkDepth } from './depth.ts';
 import { sanitizeText } from './sanitize.ts';
 
-/** Go's emitter writes longer keys after `? `. */
+/** Go's emitter writes longer keys with `? `. */
 const MAX_SIMPLE_KEY_LENGTH = 128;
 
 /**
  * @param object plain JSON data; undefined members are omitted. @returns without the last newline
- * Throws NodepoolError for data that is nested too deep.
+ * Throws NodepoolError if the data is nested too deeply.
  */
 export function toYaml(object: Record<string, unknown>): string {
   checkDepth(object);
@@ -22,7 +22,7 @@ export function toYaml(object: Record<string, unknown>): string {
 
 type Member = [key: string, value: unknown];
 
-/** The first line is not indented: it may follow a `- `. */
+/** The first line is not indented, because it may follow a `- `. */
 function mapping(members: Member[], indent: number): string {
   return members
     .toSorted(([a], [b]) => compareKeys(a, b))
@@ -45,7 +45,7 @@ function longMember(key: string, value: unknown, indent: number): string {
   return `? ${yamlScalar(key, below)}\n${' '.repeat(indent)}: ${item(value, indent)}`;
 }
 
-/** A list or mapping that is not empty; undefined for everything else. */
+/** A non-empty list or mapping; undefined for everything else. */
 function block(value: unknown, indent: number): string | undefined {
   if (Array.isArray(value)) return value.length === 0 ? undefined : list(value, indent);
   const members = isObject(value) ? defined(value) : [];
@@ -56,7 +56,7 @@ function list(items: unknown[], indent: number): string {
   return items.map(entry => `- ${item(entry, indent)}`).join(`\n${' '.repeat(indent)}`);
 }
 
-/** The value after a `- ` or `: ` at that indent. */
+/** The value after a `- ` or `: ` at this indentation. */
 function item(value: unknown, indent: number): string {
   return block(value, indent + 2) ?? scalar(value, indent + 1, indent + 2);
 }
@@ -86,12 +86,12 @@ function compareKeys(a: string, b: string): number {
 
 function compareDigits(x: string[], y: string[], at: number): number {
   const [xRun, yRun] = [digitsFrom(x, at), digitsFrom(y, at)];
-  // A zero inside a number is not a leading one: a 1 in front of both keeps its place value.
+  // A zero inside of a number is not a leading zero: a 1 in front of both keeps the place value.
   const inside = (x[at] === '0' || y[at] === '0') && isInNumber(x, at) ? '1' : '';
   return Number(inside + xRun) - Number(inside + yRun) || xRun.length - yRun.length;
 }
 
-/** Whether one of the digits right before is not 0. */
+/** Whether any of the digits right before is not 0. */
 function isInNumber(characters: string[], at: number): boolean {
   let before = at - 1;
   while (/(?![1-9])\p{Nd}/u.test(characters[before] ?? '')) before--;
@@ -104,26 +104,26 @@ function digitsFrom(characters: string[], at: number): string {
   return characters.slice(at, end).join('');
 }
 
-// A string as YAML, byte for byte as Go's yaml.v2, which kubectl uses: plain where that reads back as the same string, else
-// quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
+// A string as YAML, byte for byte like Go's yaml.v2, which kubectl uses: plain if that reads back as the same string,
+// else quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
 //
-// The one difference: characters that sanitizeText() would escape (bidirectional controls, line separators, zero-width
-// spaces, joiners that hide text) are escaped in double quotes, so that sanitizing for a terminal does not change the value.
+// The only difference: characters that sanitizeText() would escape (bidirectional controls, line separators, zero-width
+// spaces, joiners that hide text) are escaped in double quotes: sanitizing for a terminal keeps the value.
 
-/** Folding happens at the first single space beyond this column. */
+/** Text is folded at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
-/** Go's emitter escapes all but printable characters of the basic plane. */
+/** Go's emitter escapes everything except printable characters of the basic plane. */
 const NOT_PRINTABLE = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 
 interface Position {
-  /** Characters before the scalar on its line, without the space in front of it. */
+  /** Characters on the line before the scalar, without the space in front of it. */
   column: number;
-  /** Spaces before continuation lines. */
+  /** Indentation of continuation lines. */
   indent: number;
 }
 
-/** @returns the scalar without the space before it, and without a newline after it (but see `|+` and `|`) */
+/** @returns the scalar without the space before it and the newline after it (but see `|+` and `|`) */
 function yamlScalar(value: string, { column, indent }: Position): string {
   const text = value.toWellFormed();
   const mustEscape = needsEscapes(text);
@@ -134,7 +134,7 @@ function yamlScalar(value: string, { column, indent }: Position): string {
   return plainAllowed(text) ? fold(text, column + 1, indent) : singleQuoted(text, column, indent);
 }
 
-/** The key of a mapping: a scalar on one line. */
+/** A mapping key: a scalar on one line. */
 function yamlKey(key: string): string {
   const text = key.toWellFormed();
   if (needsEscapes(text) || text.includes('\n') || resolvesToOther(text)) return `"${escaped(text).join('')}"`;
@@ -159,7 +159,7 @@ function singleQuoted(text: string, column: number, indent: number): string {
   return `${fold(`'${text}`, column + 1, indent, 1).replace(/(?<!^)'/gs, "''")}'`;
 }
 
-/** Breaks lines at single spaces; a quote within single quotes counts double, as it is written. */
+/** Breaks lines at single spaces; a quote within single quotes counts as two, as it is written. */
 function fold(text: string, column: number, indent: number, opening = 0): string {
   const characters = [...text];
   let out = '';
@@ -187,7 +187,7 @@ function doubleQuoted(text: string, column: number, indent: number): string {
   for (const [i, character] of characters.entries()) {
     const inside = i > 0 && i < characters.length - 1;
     if (character === ' ' && !afterSpace && inside && at > BEST_WIDTH) {
-      // A second space would be lost at the line's start.
+      // At the start of a line, a second space would be lost.
       const guard = characters[i + 1] === ' ' ? '\\' : '';
       out += `\n${' '.repeat(indent)}${guard}`;
       at = indent + guard.length;
@@ -205,7 +205,7 @@ function literal(text: string, indent: number): string {
   const hint = /^[ \n]/.test(text) ? '2' : '';
   const chomp = text.endsWith('\n') ? (text === '\n' || text.endsWith('\n\n') ? '+' : '') : '-';
   const lines = text.split('\n').map(line => (line === '' ? '' : ' '.repeat(indent) + line));
-  // The caller adds the newline after the last line.
+  // The caller adds the last newline.
   if (chomp !== '-') lines.pop();
   return [`|${hint}${chomp}`, ...lines].join('\n');
 }
@@ -227,7 +227,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': '\\P',
 };
 
-/** Each character, escaped if needed. Whether a joiner is safe depends on the whole text. */
+/** The characters, escaped if necessary. Whether a joiner is safe depends on the whole text. */
 function escaped(text: string): string[] {
   const mustEscape = isUnsafe(text) ? needsEscapes : (character: string) => NOT_PRINTABLE.test(character);
   return [...text].map(character => {
@@ -250,13 +250,13 @@ const WORDS = new Set(
 );
 const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-/** Only here Go checks the positions of underscores. */
+/** Only here does Go check the positions of underscores. */
 const DOT_FLOAT = /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/;
 const RADIX = /^([-+]?)0(?:x([0-9a-f]+)|o([0-7]+)|b([01]+))$/i;
 const TIMESTAMP =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:([Tt ])(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/;
 
-/** Whether a YAML 1.1 reader would take the plain text for a boolean, null, number or time. */
+/** Whether a YAML 1.1 parser would read the plain text as a boolean, null, number or time. */
 function resolvesToOther(text: string): boolean {
   if (WORDS.has(text) || BASE_60.test(text) || isTimestamp(text)) return true;
   const plain = text.replaceAll('_', '');
@@ -266,7 +266,7 @@ function resolvesToOther(text: string): boolean {
   return isRadixInteger(plain) || /^0b[-+][01]{1,63}$/.test(plain);
 }
 
-/** Integers of 64 bits; a longer one is a string for Go. */
+/** 64-bit integers; Go reads longer ones as strings. */
 function isRadixInteger(text: string): boolean {
   const [, sign = '', hex, octal, binary] = RADIX.exec(text) ?? [];
   const digits = hex === undefined ? (octal === undefined ? binary : `0o${octal}`) : `0x${hex}`;
@@ -278,7 +278,7 @@ function isRadixInteger(text: string): boolean {
 function isTimestamp(text: string): boolean {
   const [, year, month, day, separator, hour = '0', minute = '0', second = '0', zone] = TIMESTAMP.exec(text) ?? [];
   if (year === undefined || month === undefined || day === undefined) return false;
-  // With T a zone must follow, with a space none may.
+  // After T a zone is required, after a space none is allowed.
   if (separator !== undefined && (separator === ' ') !== (zone === undefined)) return false;
   const date = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));

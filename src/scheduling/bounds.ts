@@ -1,6 +1,6 @@
 /**
- * How many replicas of a pod nodes take, where the place of one matters to the next: the scheduler takes nodes in an order of its
- * own. Exact for one topology spread constraint beside limits of groups of nodes that lie within each other; else bounds that hold.
+ * How many replicas of a pod nodes take if the placement of one affects the next, for any order in which the scheduler
+ * picks nodes. Exact for one topology spread constraint with nested group limits; otherwise safe bounds.
  */
 import { ownValue } from '../nodepool/json.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -13,26 +13,26 @@ export const BY_ORDER = 'the number depends on which nodes the scheduler picks f
 export interface Bounds {
   /** In every order. */
   least: number;
-  /** In the best one. */
+  /** In the best order. */
   most: number;
 }
 
 export interface Site {
   node: Node;
-  /** For so many more by resources and ports. */
+  /** How many more replicas fit by resources and ports. */
   room: number;
 }
 
-/** Groups of nodes that take a limited number of replicas together. */
+/** Groups of nodes that together take a limited number of replicas. */
 interface GroupLimits {
-  /** Undefined: not limited. */
+  /** Undefined: unlimited. */
   groupOf(node: Node): string | undefined;
   limitOf(group: string): number;
 }
 
 export const NO_REPLICAS: Bounds = { least: 0, most: 0 };
 
-/** @param judge before any replica is placed. @param sites that it allows */
+/** @param judge before any replica is placed @param sites that it allows */
 export function replicaBounds(judge: Judge, sites: readonly Site[]): Bounds {
   const { spread, affinity } = judge;
   const open = sites.filter(({ node }) => spread.isOpen(node) && affinity.judge(node).length === 0);
@@ -49,19 +49,19 @@ export function replicaBounds(judge: Judge, sites: readonly Site[]): Bounds {
     return { least: limits.isExact ? of(least).least : 0, most: Math.min(limits.most, of(most).most) };
   });
   return {
-    // The scheduler finds a node that takes one.
+    // The scheduler finds a node for at least one replica.
     least: Math.max(1, Math.min(...bounds.map(({ least }) => least))),
     most: Math.max(1, ...bounds.map(({ most }) => most)),
   };
 }
 
 interface Reach {
-  /** The nodes that further replicas can certainly use, and those that they may be able to use. */
+  /** The nodes that further replicas can use for certain, and those that they may be able to use. */
   least: readonly Site[];
   most: readonly Site[];
 }
 
-/** What is left to the others once the first replica has chosen a domain of its pod affinity, or bound a claim that all share. */
+/** The nodes left for others once the first replica has chosen a pod affinity domain or bound a shared claim. */
 function afterFirst(judge: Judge, first: readonly Site[], sites: readonly Site[]): Reach[] {
   const keys = judge.affinity.keysOfFirst;
   const domainOf = ({ labels }: Node) => keys.map(key => JSON.stringify(ownValue(labels, key))).join();
@@ -83,7 +83,7 @@ function afterFirst(judge: Judge, first: readonly Site[], sites: readonly Site[]
   return [...reaches.values()];
 }
 
-/** `isExact`: no two groups share what limits them. `most`: of all nodes together. */
+/** `isExact`: no two groups share a limit. `most`: of all nodes together. */
 function groupLimits(
   { affinity, volumes }: Judge,
   sites: readonly Site[],
@@ -102,8 +102,8 @@ function groupLimits(
   return { groups: [...groups, ofVolumes], isExact: !used.isShared, most };
 }
 
-// Topology spread. A domain with the fewest pods is open until it is full, whatever the others have: in the end the fewest pods of a
-// domain are what the first full one has, and every other domain has as many as it takes, or the skew more than that.
+// Topology spread. The domain with the fewest pods stays open until it is full, so the first full domain determines the
+// final minimum. Every other domain then has as many pods as it takes, or at most maxSkew more.
 
 function spreadBounds(sites: readonly Site[], spreads: readonly SpreadState[], limits: readonly GroupLimits[]): Bounds {
   if (spreads.length === 0) return capacity(sites, limits);
@@ -117,7 +117,7 @@ function spreadBounds(sites: readonly Site[], spreads: readonly SpreadState[], l
   return { least: Math.max(...each.map(({ least }) => least)), most: Math.min(...each.map(({ most }) => most)) };
 }
 
-/** How many more pods its domains take in any case: the fewest pods of a domain do not become fewer. */
+/** How many more pods its domains always take, because the minimum of the domains never decreases. */
 function alwaysOpen({ topologyKey, maxSkew, counts, isShort }: SpreadState): GroupLimits {
   const fewest = isShort ? 0 : Math.min(...counts.values());
   return {
@@ -140,7 +140,7 @@ function spreadBound(sites: readonly Site[], spread: SpreadState, limits: readon
   const [least, most] = [bound(room => room.least), bound(room => room.most)];
   if (outer.length === 0) return { least, most };
   const together = outer.map(each => capacity(sites, [each]).most);
-  // A limit of all nodes together ends the placing, wherever it is.
+  // A limit on all nodes together ends placement in every order.
   const areOfAll = outer.every(({ groupOf }) => new Set(sites.map(({ node }) => groupOf(node))).size === 1);
   return { least: areOfAll ? Math.min(least, ...together) : 0, most: Math.min(most, ...together) };
 }
@@ -151,7 +151,7 @@ function levelled({ counts, maxSkew, isShort }: SpreadState, roomOf: (domain: st
   return domains.reduce((sum, { count, full }) => sum + Math.max(0, Math.min(full, fewest + maxSkew) - count), 0);
 }
 
-/** Whether each group lies in one domain. */
+/** Whether each group lies within one domain. */
 function isWithin({ groupOf }: GroupLimits, sites: readonly Site[], domainOf: (node: Node) => string): boolean {
   const domains = new Map<string, string>();
   for (const { node } of sites) {
@@ -164,10 +164,10 @@ function isWithin({ groupOf }: GroupLimits, sites: readonly Site[], domainOf: (n
   return true;
 }
 
-// Limits of groups alone. Where groups lie within each other, every order ends with as many replicas.
+// Only group limits. If groups are nested, every order ends with the same number of replicas.
 
 interface Part {
-  /** By limits; null: its nodes are of several groups. */
+  /** One for each limit; null: its nodes are in several groups. */
   groups: (string | undefined | null)[];
   room: number;
 }
@@ -178,7 +178,7 @@ function capacity(sites: readonly Site[], limits: readonly GroupLimits[]): Bound
   const nested = nestedCapacity(sites, limits);
   if (nested !== undefined) return { least: nested, most: nested };
   const most = Math.min(...limits.map(each => nestedCapacity(sites, [each]) ?? all));
-  // Of n partitions into limited groups, any order reaches the n-th part of the best one at least.
+  // With n partitions into limited groups, any order reaches at least 1/n of the best one.
   return { least: Math.ceil(inOneOrder(sites, limits) / limits.length), most };
 }
 

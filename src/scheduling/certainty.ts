@@ -1,4 +1,4 @@
-/** Whether one of several pods that are placed at the same time has a place whatever nodes the scheduler gives to the others. */
+/** Whether pods that are scheduled at the same time fit, whatever nodes the scheduler gives to the others. */
 import { ownValue } from '../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../nodepool/membership/label-query.ts';
 import type { OpenNodes } from './impact/open-nodes.ts';
@@ -11,10 +11,10 @@ import type { PodTerm, PodTraits } from './types.ts';
 import { disksClash } from './volumes/storage.ts';
 import { defaultClass, PodVolumes } from './volumes/volumes.ts';
 
-/** Three shares of a third may add up to less than 1. */
+/** Three thirds may add up to less than 1. */
 const ROUNDING = 1e-6;
 
-/** Where pods have more different requests, those of about the same size have one answer. */
+/** With more different requests, pods of about the same size share an answer. */
 const MAX_SIZES = 64;
 const STEPS_PER_DOUBLING = 4;
 const EXACT_COUNT = 16;
@@ -22,43 +22,43 @@ const EXACT_COUNT = 16;
 /** Requests of about the same size. */
 interface Size {
   id: number;
-  /** Of each resource, the least that a pod requests, and the most. */
+  /** For each resource, the least and the most that a pod requests. */
   least: Map<string, bigint>;
   most: Map<string, bigint>;
 }
 
-/** What a pod takes of a node. */
+/** What a pod occupies on a node. */
 type NodeUse = Pick<PodTraits, 'requests' | 'hostPorts' | 'disks'>;
 type Excluding = Pick<PodTraits, 'hostPorts' | 'disks'>;
 
-/** Pods that are placed, prepared for the question of each kind. */
+/** The pods to place, indexed for queries about each kind. */
 export class Competitors {
-  /** How many there are of a kind. */
+  /** The number of pods of each kind. */
   readonly #kinds: ReadonlyMap<PodTraits, number>;
   readonly #count: number;
   readonly #snapshot: Snapshot;
   readonly #open: OpenNodes;
   readonly #sizes: ReadonlyMap<Requests, Size>;
   readonly #answers = new Map<string, boolean>();
-  /** By resource: the sums of the largest requests, of one pod, of two, and so on. */
+  /** For each resource, the sums of the largest requests of one pod, two pods, and so on. */
   readonly #sums: ReadonlyMap<string, readonly bigint[]>;
-  /** How many pods take the same of a node. */
+  /** How many pods occupy the same on a node. */
   readonly #uses: readonly { use: NodeUse; count: number }[];
   readonly #byLabels = new ItemsByLabel<PodTraits>();
   readonly #repelling = new ItemsBySelector<{ term: PodTerm; kind: PodTraits }>();
-  /** How many kinds wait for a volume of a class, or for the same claim. */
+  /** The number of kinds that wait for a volume of a class, or for the same claim. */
   readonly #waiting = new Map<string, number>();
 
   /**
-   * @param kinds how many pods there are of each, whose parts are those of the snapshot
-   * @param snapshot without any of them
-   * @param open of that snapshot
+   * @param kinds number of pods of each kind, which shares the snapshot's parts
+   * @param snapshot without these pods
+   * @param open for that snapshot
    */
   constructor(kinds: ReadonlyMap<PodTraits, number>, snapshot: Snapshot, open: OpenNodes) {
     this.#snapshot = snapshot;
     this.#open = open;
     this.#sizes = sizesOf([...kinds.keys()].map(({ requests }) => requests));
-    // Pods that no node takes leave the room to others.
+    // Pods that no node takes leave their room to others.
     this.#kinds = new Map([...kinds].filter(([kind]) => this.#isTaken(kind)));
     this.#count = [...this.#kinds.values()].reduce((sum, count) => sum + count, 0);
     this.#sums = sumsOf(this.#kinds);
@@ -74,8 +74,8 @@ export class Competitors {
   }
 
   /**
-   * Whether the places of the others do not matter to pods of a kind: what is true of them alone is true among all.
-   * @param count of those that are placed together
+   * Whether the placement of the other pods does not affect pods of a kind, so that its result alone holds among all.
+   * @param count of pods that are placed together
    */
   leaveRoomFor(pod: PodTraits, count: number): boolean {
     if (!this.#kinds.has(pod) || count === this.#count) return true;
@@ -86,15 +86,15 @@ export class Competitors {
     const others = related.reduce((sum, kind) => sum + this.#countOf(kind), related.includes(pod) ? -1 : 0);
     if (others === 0 && waited.length === 0) return this.#hasOwnRoom(pod);
     const isAlone = count === this.#countOf(pod) && related.every(kind => kind === pod);
-    // The place of one matters to the next: then the number of open nodes says too little.
+    // If the placement of one pod affects the next, the number of open nodes is not sufficient.
     return (isAlone && this.#isNeverFull(pod)) || (waited.length === 0 && this.#isFar(pod, others));
   }
 
-  /** Of a pod that takes the same nodes wherever the others are, as long as there is room. */
+  /** For a pod that the same nodes accept wherever the others are, as long as they have room. */
   #hasOwnRoom(pod: PodTraits): boolean {
     const isRoomy = this.#isRoomy(pod);
     if (this.#isTakenByAll(pod)) return isRoomy;
-    // Where no node takes it, the others change nothing.
+    // If no node takes it, the other pods change nothing.
     if (!isRoomy) return this.#takersOf(pod).next().done === true;
     if (pod.claims.length === 0 && this.#isFar(pod, 0)) return true;
     return this.#isMoreThanFilled(this.#takersOf(pod), pod, pod.requests) ?? true;
@@ -104,11 +104,11 @@ export class Competitors {
     return this.#kinds.get(kind) ?? 0;
   }
 
-  /** Kinds that a rule of the pod is about, or whose rules keep it away; it may be one of them itself. Undefined: not all are alike. */
+  /** Kinds that the pod's rules select, or whose rules exclude it, maybe its own. Undefined: not all are alike. */
   #related(pod: PodTraits): PodTraits[] | undefined {
     const found = new Set<PodTraits>();
     for (const kind of this.#allRelated(pod)) {
-      // Thousands may be: the first one is enough.
+      // The first one is enough: there may be thousands.
       if (!areAlike(kind, pod)) return undefined;
       found.add(kind);
     }
@@ -123,7 +123,7 @@ export class Competitors {
     for (const { term, kind } of this.#repelling.near(pod.labels)) if (isAbout(term, pod)) yield kind;
   }
 
-  /** Whether a pod that only has to be far from others has a place: each of these closes one domain at most, and none can fill the rest. */
+  /** Whether a pod with only anti-affinity fits: each pod excludes at most one domain, and none can fill the others. */
   #isFar(pod: PodTraits, others: number): boolean {
     const [key, ...more] = new Set(pod.antiAffinity.map(({ topologyKey }) => topologyKey));
     if (key === undefined || more.length + pod.affinity.length + pod.spread.length > 0) return false;
@@ -136,7 +136,7 @@ export class Competitors {
     );
   }
 
-  /** How many pods that run it has to be far from; undefined: by another key. */
+  /** The number of running pods that its anti-affinity concerns; undefined: one has another topology key. */
   #runningFar({ labels, antiAffinity }: PodTraits, key: string): number | undefined {
     const refusing = this.#snapshot.antiAffinity(labels).filter(({ nodes }) => nodes.length > 0);
     if (refusing.some(({ term }) => term.topologyKey !== key)) return undefined;
@@ -151,7 +151,7 @@ export class Competitors {
     return running;
   }
 
-  /** Whether the others cannot fill the nodes without those of so many domains, whichever these are. */
+  /** Whether other pods cannot fill the nodes outside of so many closed domains, whichever these are. */
   #isMoreThanClosed(
     nodes: Iterable<NodeState>,
     pod: PodTraits,
@@ -168,7 +168,7 @@ export class Competitors {
     return open.reduce((sum, needed) => sum + needed, 0) > this.#count - 1;
   }
 
-  // Answers are the same for pods of the same size that the same nodes take.
+  // Pods of the same size share an answer if the same nodes accept them.
 
   #answer(question: string, pod: PodTraits, find: () => boolean): boolean {
     const key = `${question} ${this.#snapshot.parts.id(pod.placement)} ${this.#useKey(pod)}`;
@@ -190,7 +190,7 @@ export class Competitors {
     return `${this.#sizeOf(pod).id} ${parts.id(pod.hostPorts)} ${parts.id(pod.disks)}`;
   }
 
-  /** Whether the others cannot fill all of its nodes. */
+  /** Whether the other pods cannot fill all of its nodes. */
   #isRoomy(pod: PodTraits): boolean {
     return this.#answer('room', pod, () => {
       return this.#isMoreThanFilled(this.#nodesOf(pod), pod, this.#sizeOf(pod).most) ?? false;
@@ -204,7 +204,7 @@ export class Competitors {
     });
   }
 
-  /** Whether all pods together fit on each of its nodes, and no other kind excludes it from one. */
+  /** Whether all pods together fit on each of its nodes, and no other kind excludes it from a node. */
   #isNeverFull(pod: PodTraits): boolean {
     if (this.#excluding(pod) > this.#countOf(pod)) return false;
     return this.#answer('never full', pod, () => {
@@ -216,9 +216,9 @@ export class Competitors {
     });
   }
 
-  /** Whether the others cannot fill all of the nodes; undefined: none has room. @param requests at least those of the pod */
+  /** Whether the others cannot fill all of the nodes; undefined: none has room. @param requests at least the pod's */
   #isMoreThanFilled(nodes: Iterable<NodeState>, pod: PodTraits, requests: Requests): boolean | undefined {
-    // A pod is on one node.
+    // A pod runs on only one node.
     const isFilledByOne = this.#excluding(pod) > 1;
     const takers: NodeState[] = [];
     let needed = 0;
@@ -232,13 +232,13 @@ export class Competitors {
     const least = leastRoom(requests, takers);
     const share = (of: Requests, use: NodeUse) =>
       largestShare({ ...use, requests: of }, { hostPorts, disks, requests }, least);
-    // The pod itself is none of the others.
+    // The pod itself is not one of the others.
     let shares = -share(this.#sizeOf(pod).least, pod);
     for (const { use, count } of this.#uses) shares += share(use.requests, use) * count;
     return shares < takers.length - ROUNDING;
   }
 
-  /** How many of the others, the largest, leave the node without room for these requests; Infinity: all together do not. */
+  /** The fewest other pods, largest first, that leave no room for these requests; Infinity: there are too few. */
   #fewestToFill(node: NodeState, requests: Requests): number {
     let fewest = placesOf(node);
     for (const [name, request] of requests) {
@@ -248,13 +248,13 @@ export class Competitors {
     return fewest > this.#count - 1 ? Infinity : fewest;
   }
 
-  /** How many pods, with itself, keep it from their node by a host port or a disk. */
+  /** How many pods, including itself, exclude it from their node by a host port or a disk. */
   #excluding(pod: Excluding): number {
     if (pod.hostPorts.length + pod.disks.length === 0) return 0;
     return this.#uses.reduce((sum, { use, count }) => (excludes(use, pod) ? sum + count : sum), 0);
   }
 
-  /** By labels, taints and affinity alone. */
+  /** Only by labels, taints and affinity. */
   *#nodesOf({ placement }: PodTraits): Generator<NodeState> {
     const { nodes, returns } = this.#open.to(placement);
     for (const names of [nodes, returns]) {
@@ -272,14 +272,14 @@ export class Competitors {
     for (const state of withRoom(pod.requests, pod, this.#nodesOf(pod))) if (judge.takesNext(state.node)) yield state;
   }
 
-  /** Whether no rule beside those of #nodesOf() and room keeps it from a node. */
+  /** Whether all nodes of #nodesOf() with room accept it. */
   #isTakenByAll({ labels, claims, spread, affinity, antiAffinity }: PodTraits): boolean {
     if (claims.length + spread.length + affinity.length + antiAffinity.length > 0) return false;
     return this.#snapshot.antiAffinity(labels).every(({ nodes }) => nodes.length === 0);
   }
 }
 
-/** By the requests as they are in the pods. */
+/** By identity of the requests in the pods. */
 function sizesOf(all: readonly Requests[]): Map<Requests, Size> {
   const unique = [...new Set(all)];
   const keyOf =
@@ -301,7 +301,7 @@ function sizesOf(all: readonly Requests[]): Map<Requests, Size> {
   );
 }
 
-/** Large numbers have a few answers. */
+/** Rounding limits the number of different answers. */
 function roundedUp(count: number): number {
   return count <= EXACT_COUNT ? count : 2 ** Math.ceil(Math.log2(count));
 }
@@ -330,7 +330,7 @@ function sumsOf(kinds: ReadonlyMap<PodTraits, number>): Map<string, bigint[]> {
   );
 }
 
-/** Whether they are placed by the same rules, as the pods of a StatefulSet. */
+/** Whether the same rules apply to both, as for pods of a StatefulSet. */
 function areAlike(a: PodTraits, b: PodTraits): boolean {
   return (
     a.namespace === b.namespace &&
@@ -342,13 +342,13 @@ function areAlike(a: PodTraits, b: PodTraits): boolean {
   );
 }
 
-/** What its namespaces are called is not asked. */
+/** Ignores the labels of namespaces. */
 function isAbout({ selector, namespaces, namespaceSelector }: PodTerm, { namespace, labels }: PodTraits): boolean {
   if (!matchesQuery(selector, labels)) return false;
   return namespaceSelector !== undefined || namespaces.includes(namespace);
 }
 
-/** Of claims without a volume that is made wherever the pod goes: the claims that others may bind, the classes of their volumes. */
+/** For unbound claims, unless their volume can be created anywhere: claims and classes that others may compete for. */
 function waitsFor(pod: PodTraits, snapshot: Snapshot): string[] {
   if (pod.claims.length === 0 || !new PodVolumes(pod, snapshot).isSelfMatching) return [];
   const { storage } = snapshot;
@@ -359,7 +359,7 @@ function waitsFor(pod: PodTraits, snapshot: Snapshot): string[] {
   });
 }
 
-/** Whether they cannot be on the same node, whatever room it has. */
+/** Whether they cannot share a node, whatever room it has. */
 function excludes(a: Excluding, b: Excluding): boolean {
   return judgePorts(a.hostPorts, b.hostPorts) !== undefined || disksClash(a.disks, b.disks) !== undefined;
 }
@@ -371,7 +371,7 @@ function* withRoom(requests: Requests, pod: Excluding, nodes: Iterable<NodeState
   }
 }
 
-/** Position of the first one, in ascending order, that is not below the amount; Infinity: none is. */
+/** Index of the first sum, in ascending order, that is at least the amount; Infinity if there is none. */
 function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
   let [from, to] = [0, sums.length];
   while (from < to) {
@@ -382,10 +382,10 @@ function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
   return from === sums.length ? Infinity : from;
 }
 
-/** What it takes to leave a pod no room, of each kind the least of all nodes. */
+/** What other pods must occupy so that the pod does not fit: for each resource the minimum of all nodes. */
 interface Room {
   places: number;
-  /** By resource that the pod requests. */
+  /** For each resource that the pod requests. */
   amounts: [name: string, amount: bigint][];
 }
 
@@ -401,7 +401,7 @@ function leastRoom(requests: Requests, nodes: readonly NodeState[]): Room {
   return { places: nodes.reduce((least, node) => Math.min(least, placesOf(node)), Infinity), amounts };
 }
 
-/** The largest part of it that the other one takes on a node; all such parts on a node without room add up to 1 at least. */
+/** The largest share of it that the other pod can occupy; on a full node these shares add up to at least 1. */
 function largestShare(other: NodeUse, pod: NodeUse, { places, amounts }: Room): number {
   if (excludes(other, pod)) return 1;
   const parts = amounts.map(([name, amount]) => Number(other.requests.get(name) ?? 0n) / Number(amount));
@@ -412,17 +412,17 @@ function freeOf({ allocatable, requested }: NodeState, name: string): bigint {
   return (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
 }
 
-/** For pods. */
+/** Free pod slots. */
 function placesOf({ allocatable, pods }: NodeState): number {
   return Number(allocatable.get('pods') ?? 0n) - pods;
 }
 
-/** Pods that move at the same time, or one after the other, by their labels. */
+/** Pods that move at the same time, or one after the other, indexed by labels. */
 export class MovingNeighbours {
   readonly #byLabels = new ItemsByLabel<PodTraits>();
   readonly #several = new Set<PodTraits>();
 
-  /** @param moving alike as the same object if they are placed together */
+  /** @param moving equal pods are the same object if they are placed together */
   constructor(moving: Iterable<PodTraits>) {
     const known = new Set<PodTraits>();
     for (const pod of moving) {
@@ -432,12 +432,12 @@ export class MovingNeighbours {
     }
   }
 
-  /** Whether the pod has to be near some of them. */
+  /** Whether the pod has affinity to some of them. */
   areNear({ affinity }: PodTraits): boolean {
     return affinity.some(term => this.#byLabels.near(term.selector).some(pod => isAbout(term, pod)));
   }
 
-  /** Whether others may open nodes to the pod. */
+  /** Whether other pods may make nodes suitable for the pod. */
   mayHelp(pod: PodTraits): boolean {
     const isOther = (each: PodTraits) => each !== pod || this.#several.has(pod);
     return (
@@ -451,7 +451,7 @@ export class MovingNeighbours {
   }
 }
 
-/** By topology spread of the other one. */
+/** For the topology spread of the other pod. */
 function isCounted(selector: LabelQuery | undefined, { namespace, labels }: PodTraits, by: PodTraits): boolean {
   return namespace === by.namespace && matchesQuery(selector, labels);
 }

@@ -1,11 +1,11 @@
-/** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
+/** Why nodes do not take a pod: the scheduler's wording, the number of nodes, and details. */
 import { amountTexts } from './node/resources.ts';
 import type { UnfitReason } from './types.ts';
 
 export interface FitReason {
   words: string;
   nodes: number;
-  /** What the nodes have in particular, the most frequent first: taints, labels. Of a resource, one sentence. */
+  /** Details of the nodes, most frequent first: taints, labels. For a resource, one sentence. */
   details: string[];
 }
 
@@ -15,10 +15,10 @@ interface CountedReason {
   short: NonNullable<UnfitReason['short']> | undefined;
 }
 
-/** Of each reason, so many details are named. */
+/** Maximum details per reason. */
 const SHOWN_DETAILS = 2;
 
-/** A number is that of nodes; without one, the words alone. `3 Insufficient cpu (2 requested, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
+/** `3 Insufficient cpu (2 requested, at most 1 free on a node)`; no number: words alone. @param isShort no details */
 export function reasonsText(
   reasons: readonly (Omit<FitReason, 'nodes'> & { nodes: number | undefined })[],
   isShort = false,
@@ -32,13 +32,13 @@ export function reasonsText(
     .join(', ');
 }
 
-/** Details are examples: with thousands of nodes, each may have its own. */
+/** Details are examples: each of thousands of nodes may have its own. */
 const MAX_DETAILS = 100;
 
 export class FitReasons {
   readonly #byWords = new Map<string, CountedReason>();
 
-  /** Returns whether there are no reasons. @param reasons of one node, of the first rule that fails */
+  /** Returns whether there are no reasons. @param reasons of one node, from the first rule that fails */
   add(reasons: readonly UnfitReason[]): boolean {
     for (const { words, detail, short } of reasons) {
       const counted = this.#of(words);
@@ -58,7 +58,7 @@ export class FitReasons {
     }
   }
 
-  /** In the order in which the scheduler prints them: as texts with the number before. */
+  /** In the scheduler's order: sorted as texts that begin with the number. */
   list(): FitReason[] {
     const all = [...this.#byWords].map(([words, { nodes, details, short }]) => ({
       words,

@@ -1,6 +1,6 @@
 /**
- * The rules of kube-scheduler 1.36's default profile, in its order and words. What is left out: not-judged.ts. A pod with
- * spec.nodeName comes past the scheduler: for it, the rules of the kubelet (pkg/kubelet/lifecycle/predicate.go).
+ * The rules of kube-scheduler 1.36's default profile, in its order and wording. Omissions: not-judged.ts. A pod with
+ * spec.nodeName bypasses the scheduler: the kubelet's rules apply (pkg/kubelet/lifecycle/predicate.go).
  */
 import type { Node } from '../nodepool/types.ts';
 import {
@@ -22,13 +22,13 @@ import type { PodTraits, UnfitReason } from './types.ts';
 import { judgeDisks } from './volumes/storage.ts';
 import { PodVolumes } from './volumes/volumes.ts';
 
-/** One pod and a snapshot, of which it reads what concerns all nodes once: a snapshot that changes later needs a new one. */
+/** Judges one pod in a snapshot. Facts about all nodes are read once, so a changed snapshot needs a new Judge. */
 export class Judge {
   readonly pod: PodTraits;
-  /** Every node refuses the pod: the scheduler looks at none. */
+  /** Every node refuses the pod: the scheduler checks none. */
   readonly refusal: UnfitReason | undefined;
   readonly volumes: PodVolumes;
-  // Computed at the first use: it takes all groups of pods, and is not needed where no node takes the pod anyway.
+  // Computed lazily: both need all groups of pods, and are not needed if no node takes the pod anyway.
   #spread: TopologySpread | undefined;
   #affinity: PodAffinity | undefined;
   readonly #snapshot: Snapshot;
@@ -60,7 +60,7 @@ export class Judge {
     return [...this.#reasons(this.#stateOf(node))];
   }
 
-  /** As the scheduler reports: the reasons of the first rule that fails. */
+  /** Like the scheduler's report: the reasons of the first rule that fails. */
   firstWhyNot(node: string): UnfitReason[] {
     const state = this.#stateOf(node);
     const reasons: UnfitReason[] = [];
@@ -71,18 +71,18 @@ export class Judge {
     return reasons;
   }
 
-  /** Whether the place of one replica matters to the next. */
+  /** Whether the placement of one replica affects the next. */
   get isSelfMatching(): boolean {
     if (this.pod.nodeName !== undefined) return false;
     return this.spread.isSelfMatching || this.affinity.isSelfMatching || this.volumes.isSelfMatching;
   }
 
-  /** Whether what is found for one replica says nothing about the next ones. */
+  /** Whether the result for one replica says nothing about the next ones. */
   get replicasDiffer(): boolean {
     return this.pod.nodeName === undefined && replicasDiffer(this.pod, this.#snapshot);
   }
 
-  /** Whether the node takes the pod by all rules but resources, spread and pod affinity, which placed replicas change. */
+  /** Whether all rules allow the node, except resources, spread and pod affinity, which placed replicas change. */
   isAllowed(node: string): boolean {
     if (this.refusal !== undefined) return false;
     const state = this.#stateOf(node);
@@ -99,7 +99,7 @@ export class Judge {
     this.volumes.place(node);
   }
 
-  /** Whether placed replicas leave the node open to the next one, resources aside. */
+  /** Whether the node still takes the next replica after those placed, ignoring resources. */
   takesNext(node: Node): boolean {
     if (this.pod.nodeName !== undefined) return true;
     if (this.spread.judge(node) !== undefined || this.affinity.judge(node).length > 0) return false;
@@ -127,7 +127,7 @@ export class Judge {
       return;
     }
     const isNamed = this.#named === undefined || this.#named.has(node.name);
-    // The scheduler asks no other rule of a node that is not named.
+    // The scheduler does not check affinity on nodes that the terms do not name.
     if (!isNamed) yield NOT_NAMED;
     yield* some(judgeUnschedulable(node, placement));
     yield* some(judgeTaints(node, placement.tolerations));

@@ -1,4 +1,4 @@
-/** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
+/** What may keep a pod from being scheduled and is not judged, limited to what applies to this pod. */
 import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
@@ -10,22 +10,22 @@ export interface ClusterFacts {
   namespaces: boolean;
   /** Extended resources that some node offers. */
   offered: ReadonlySet<string>;
-  /** Extended resources that a DeviceClass stands for. */
+  /** Extended resources that a DeviceClass provides. */
   classes?: ReadonlySet<string>;
   storage?: Storage;
 }
 
-/** Preemption is not considered: which pods would be evicted for a pod of higher priority is not known. */
+/** Preemption is not considered: it is unknown which pods would be preempted for a pod of higher priority. */
 export const PREEMPTION = 'preemption';
 
 const VOLUME_LIMITS = 'volume limits of nodes and free storage (CSINode, CSIStorageCapacity)';
 
 export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 
-// Shared: of 50,000 pods on nodes most have none.
+// Shared, because most of 50,000 pods on nodes have none.
 const NONE: readonly string[] = [];
 
-/** What follows from the pod alone. Sentences without a full stop, such as "limits of volumes a node". */
+/** What depends on the pod alone. Sentences without a full stop, such as "limits of volumes a node". */
 export function podNotJudged(spec: RawPodSpec): readonly string[] {
   const texts: string[] = [];
   const { schedulerName = '', volumes = [] } = spec;
@@ -40,7 +40,7 @@ export function podNotJudged(spec: RawPodSpec): readonly string[] {
   return texts.length === 0 ? NONE : texts;
 }
 
-/** Sentences as podNotJudged() returns them. */
+/** Sentences like those of podNotJudged(). */
 export function notJudged(
   { metadata = {}, spec = {} }: RawPod,
   { namespaces, offered, classes, storage }: ClusterFacts,
@@ -78,7 +78,7 @@ export function notJudged(
   return texts;
 }
 
-/** Sentences for a pod that runs and is created again. @param classes extended resources that a DeviceClass stands for */
+/** Sentences for a running pod that is created again. @param classes extended resources that a DeviceClass provides */
 export function notJudgedFinder(
   { nodes, storage }: Pick<Snapshot, 'nodes' | 'storage'>,
   classes: Iterable<string>,
@@ -92,7 +92,7 @@ export function notJudgedFinder(
   };
 }
 
-/** What of a pod was read. */
+/** The fields of the pod that were read. */
 function rawOf({ namespace, requests, claims }: PodTraits): RawPod {
   const amounts = Object.fromEntries([...requests.keys()].map(name => [name, '1']));
   const volumes = claims.map(({ name, template }) =>
@@ -103,7 +103,7 @@ function rawOf({ namespace, requests, claims }: PodTraits): RawPod {
   return { metadata: { namespace }, spec: { containers: [{ resources: { requests: amounts } }], volumes } };
 }
 
-/** As InferForScheduling of the features of k8s.io/component-helpers/nodedeclaredfeatures 1.36. */
+/** See InferForScheduling of the features in k8s.io/component-helpers/nodedeclaredfeatures 1.36. */
 function needsFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: RawPodSpec): boolean {
   const restartsAll = [...containers, ...initContainers].some(({ restartPolicyRules = [] }) =>
     restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
@@ -111,7 +111,7 @@ function needsFeatures({ containers = [], initContainers = [], hostNetwork, host
   return restartsAll || (hostNetwork === true && hostUsers === false);
 }
 
-/** @param textsOf of notJudgedFinder() */
+/** @param textsOf from notJudgedFinder() */
 export function byNotJudged<P>(pods: readonly P[], textsOf: (pod: P) => readonly string[]): Map<string, P[]> {
   const found = new Map<string, P[]>();
   for (const each of pods) {

@@ -1,4 +1,4 @@
-/** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
+/** How many more replicas of a pod nodes take, placed one after another like the scheduler does. */
 import { ownValue } from '../nodepool/json.ts';
 import { type Bounds, replicaBounds, type Site } from './bounds.ts';
 import { Judge } from './judge.ts';
@@ -10,20 +10,20 @@ import { disksClash } from './volumes/storage.ts';
 export interface PlacedReplicas {
   /** In one order of the nodes; at most the limit. */
   replicas: number;
-  /** How many of these are placed on each node that takes one. */
+  /** How many of these are placed on each node that takes any. */
   byNode: ReadonlyMap<string, number>;
-  /** Volumes that they use up. */
+  /** Volumes that they occupy. */
   volumes: Iterable<string>;
-  /** In whatever order the scheduler takes the nodes, and in the best one; at most the limit. */
+  /** In any order of the nodes, and in the best one; at most the limit. */
   bounds: Bounds;
 }
 
-/** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
+/** @param nodes names of the candidates; others only count for topology spread and pod affinity */
 export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): PlacedReplicas {
   return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
 }
 
-/** As place(). The judge can be used again unless replicas depend on each other. @param limits 1 for a DaemonSet */
+/** Like place(). The judge can be reused unless replicas depend on each other. @param limits 1 for a DaemonSet */
 export function placeBy(
   judge: Judge,
   nodes: Iterable<string>,
@@ -36,21 +36,21 @@ export function placeBy(
   const total = Math.min(limit, perCluster(pod, snapshot));
   if (judge.replicasDiffer) return placeFirst(judge, [...sites], total);
   const isDependent = judge.isSelfMatching;
-  // Anti-affinity alone does not rank nodes, so a single replica takes the first one; the others are not judged.
+  // Anti-affinity alone does not rank nodes, so a single replica takes the first; the others are not judged.
   const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0 || judge.volumes.isSelfMatching;
   const inTurns = isDependent && (total > 1 || isOrdered);
   if (!inTurns) return placed(fill(judge, sites, total), judge);
   const all = [...sites];
-  // One has a place, or none, in every order.
+  // A single replica fits in every order or in none.
   if (total === 1) return placed(placeInTurns(judge, all, total), judge);
   const { least, most: atMost } = replicaBounds(judge, all);
   const found = placed(placeInTurns(judge, all, total), judge);
   const { replicas } = found;
-  // What is placed shows what is possible.
+  // The placed number is possible.
   return { ...found, bounds: { least: Math.min(replicas, least), most: Math.max(replicas, Math.min(total, atMost)) } };
 }
 
-/** Takes the room and the volumes of a result in the snapshot that it is of. */
+/** Adds the room and volumes of a result to its snapshot. */
 export function settle(pod: PodTraits, { byNode, volumes }: PlacedReplicas, snapshot: Snapshot): void {
   for (const [node, count] of byNode) for (let at = 0; at < count; at++) snapshot.add(pod, node);
   for (const volume of volumes) snapshot.takenVolumes.add(volume);
@@ -66,7 +66,7 @@ function placed(taken: readonly CandidateNode[], { volumes }: Judge): PlacedRepl
   };
 }
 
-/** Alone: which of the others the rules take depends on labels of their own. */
+/** Places one replica only: each of the others has labels of its own, which the rules use. */
 function placeFirst(judge: Judge, sites: readonly CandidateNode[], limit: number): PlacedReplicas {
   const found = placed(placeInTurns(judge, sites, Math.min(1, limit)), judge);
   const room = sites.reduce((sum, site) => sum + site.room, 0);
@@ -86,7 +86,7 @@ interface CandidateNode extends Site {
   placed: number;
 }
 
-/** Replicas with a host port or a disk of their own do not share a node. */
+/** Replicas with a host port or an exclusive disk cannot share a node. */
 function alone({ hostPorts, disks }: PodTraits): number {
   return hostPorts.length > 0 || disksClash(disks, disks) !== undefined ? 1 : Infinity;
 }
@@ -99,7 +99,7 @@ function perCluster({ namespace, claims }: PodTraits, { storage }: Snapshot): nu
   return isExclusive ? 1 : Infinity;
 }
 
-/** Where replicas do not matter to each other, every node is filled. Returns the sites that got some. */
+/** If replicas do not affect each other, fills every node. Returns the nodes that got some. */
 function fill(judge: Judge, sites: Iterable<CandidateNode>, limit: number): CandidateNode[] {
   const taken: CandidateNode[] = [];
   let remaining = limit;
@@ -114,7 +114,7 @@ function fill(judge: Judge, sites: Iterable<CandidateNode>, limit: number): Cand
   return taken;
 }
 
-/** One each for all nodes in turn, those of the emptiest domains first, until no node takes another. Returns the sites that got some. */
+/** Places one replica per node in turn, emptiest domains first, until no node takes one. Returns the nodes used. */
 function placeInTurns(judge: Judge, sites: readonly CandidateNode[], limit: number): CandidateNode[] {
   let [replicas, before] = [0, -1];
   let open = [...sites];
@@ -135,7 +135,7 @@ function placeInTurns(judge: Judge, sites: readonly CandidateNode[], limit: numb
   return sites.filter(({ placed }) => placed > 0);
 }
 
-/** Where the first replica decides on the domain of all others, it is the one with the most room. */
+/** If the first replica determines the domain of all others, starts in the domain with the most room. */
 function startNear(judge: Judge, sites: CandidateNode[]): void {
   const [term] = judge.pod.affinity;
   if (term === undefined) return;

@@ -1,4 +1,4 @@
-/** How many more pods of a kind the ResourceQuotas of their namespace allow (the pod and claim evaluators of k8s.io/kubernetes pkg/quota/v1). */
+/** How many more pods of a kind their ResourceQuotas allow (as the evaluators of k8s.io/kubernetes pkg/quota/v1). */
 import { ownValue } from '../nodepool/json.ts';
 import { type Amounts, type ReadQuantity, subtractToZero, toAmounts, ZERO } from '../nodepool/quantity/amounts.ts';
 import { podLimits, podRequests } from '../nodepool/quantity/pod-resources.ts';
@@ -16,14 +16,14 @@ export interface RawQuota {
 }
 
 export interface QuotaLimit {
-  /** Of the quota. */
+  /** The quota's name. */
   name: string;
   resource: string;
-  /** How many more pods it allows. */
+  /** How many more pods the quota allows. */
   replicas: number;
 }
 
-/** Of the quota that allows the fewest; undefined: none limits them. @param className of claims that name no class. @throws QuantityError */
+/** The quota that allows the fewest; undefined: no limit. @param className default class @throws QuantityError */
 export function quotaLimit(
   pod: RawPod,
   quotas: readonly RawQuota[],
@@ -39,7 +39,7 @@ export function quotaLimit(
       ...scopes.map(scopeName => ({ scopeName, operator: 'Exists', values: [] as string[] })),
       ...(scopeSelector?.matchExpressions ?? []),
     ];
-    // A quota with a scope of pods counts no claims.
+    // A quota with a pod scope counts no claims.
     const usage = new Map([
       ...(wanted.every(scope => isInScope(spec, scope)) ? ofPod : []),
       ...(wanted.length === 0 ? ofClaims : []),
@@ -56,7 +56,7 @@ export function quotaLimit(
   return lowest;
 }
 
-/** Undefined: there is none, or none that can be read. */
+/** Undefined: missing or invalid. */
 function amountIn(list: ResourceList | undefined, name: string, read: ReadQuantity): Quantity | undefined {
   const text = list === undefined ? undefined : ownValue(list, name);
   try {
@@ -86,7 +86,7 @@ function isCompute(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name === 'ephemeral-storage' || name.startsWith('hugepages-');
 }
 
-/** Of claims that are made with each pod. */
+/** Usage of claims that are created with each pod. */
 function claimUsage({ volumes = [] }: RawPodSpec, read: ReadQuantity, defaultClass: string): Amounts {
   const usage: Amounts = new Map();
   const add = (name: string, amount: Quantity) => usage.set(name, addQuantities(usage.get(name) ?? ZERO, amount));
@@ -131,7 +131,7 @@ function isInScope(
   }
 }
 
-/** As the QoS class: no container has requests or limits of CPU or memory. */
+/** By the rules of the QoS class: no container has requests or limits of CPU or memory. */
 function isBestEffort({ containers = [], initContainers = [], resources }: RawPodSpec): boolean {
   const lists = [resources, ...[...containers, ...initContainers].map(container => container.resources)];
   return lists.every(list =>
@@ -152,7 +152,7 @@ function selectsNamespaces({ affinity }: RawPodSpec): boolean {
   );
 }
 
-/** How often it fits between the two. */
+/** How many times it fits between the two. */
 function timesIn(hard: Quantity, used: Quantity, each: Quantity): number {
   const free = subtractToZero(hard, used);
   const exponent = Math.min(free.exponent, each.exponent);

@@ -1,6 +1,6 @@
 /**
- * The nodes and the pods on them, indexed for the rules: sums for each node, pods by labels, anti-affinity by its terms.
- * A pod itself is not kept; remove() takes the same pod again.
+ * The nodes and their pods, indexed for the rules: sums per node, pods by labels, anti-affinity by terms. Does not keep
+ * the pods; remove() needs the same pod again.
  */
 import type { LabelQuery } from '../nodepool/membership/label-query.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
@@ -16,7 +16,7 @@ export interface NodeState {
   allocatable: Requests;
   requested: Map<string, bigint>;
   pods: number;
-  /** One each for every pod that has it. */
+  /** One entry for each pod that uses it. */
   hostPorts: HostPort[];
   disks: Disk[];
 }
@@ -27,46 +27,46 @@ export interface LabelGroup {
   labels: Record<string, string>;
   /** The node of each pod that is not being deleted. */
   running: NodeState[];
-  /** The same of those that are. */
+  /** The node of each pod that is being deleted. */
   terminating: NodeState[];
 }
 
-/** A term of anti-affinity that pods have, with the node of each. */
+/** An anti-affinity term of pods, with the node of each. */
 export interface AntiAffinity {
   term: PodTerm;
   nodes: NodeState[];
 }
 
-/** What add() and remove() read. */
+/** The fields that add() and remove() read. */
 export type PlacedPod = Pick<
   PodTraits,
   'namespace' | 'labels' | 'requests' | 'hostPorts' | 'antiAffinity' | 'claims' | 'disks' | 'isTerminating'
 >;
 
-/** What topology spread and pod affinity of others ask of a pod. */
+/** The fields that topology spread and pod affinity of others use. */
 export type CountedPod = Pick<PodTraits, 'namespace' | 'labels' | 'isTerminating'>;
 
 export class Snapshot {
   readonly nodes = new Map<string, NodeState>();
   readonly parts = new PodParts();
-  /** Volumes and claims; what was not read counts as absent. */
+  /** Volumes and claims; unread ones count as absent. */
   storage: Storage;
-  /** Labels by name; undefined: only the label with the name that every namespace has is known. */
+  /** Labels by namespace; undefined: only the label with the name, which every namespace has, is known. */
   namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
-  /** Volumes that pods which were placed have taken. */
+  /** Volumes that placed pods have taken. */
   readonly takenVolumes = new Set<string>();
-  /** Whether a term of anti-affinity of a pod on a node asks for labels of namespaces. */
+  /** Whether an anti-affinity term of a pod on a node needs the labels of namespaces. */
   selectsNamespaces = false;
   #isCounted: (pod: CountedPod) => boolean;
   #groups = new Map<string, LabelGroup>();
   #byLabels = new ItemsByLabel<LabelGroup>();
-  /** The nodes of pods with the same terms, by these. */
+  /** The nodes of pods with the same terms, keyed by the terms. */
   readonly #antiAffinity = new Map<number, NodeState[]>();
   readonly #antiAffinityTerms = new ItemsBySelector<AntiAffinity>();
-  /** Pods on nodes, by `namespace/claim`. */
+  /** Number of pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
-  /** @param isCounted whether it may matter to spread and affinity: 50,000 pods have many labels. Default: every pod */
+  /** @param isCounted whether it may affect spread and affinity: 50,000 pods have many labels. Default: every pod */
   constructor(
     nodes: readonly Node[],
     namespaces?: ReadonlyMap<string, Record<string, string>>,
@@ -77,7 +77,7 @@ export class Snapshot {
     this.namespaces = namespaces;
     this.storage = storage;
     const read = quantityReader();
-    // Thousands of nodes have a few sizes.
+    // Thousands of nodes have few different sizes.
     const sizes = new Map<string, Requests>();
     for (const node of nodes) {
       const size = JSON.stringify(node.allocatable);
@@ -88,7 +88,7 @@ export class Snapshot {
     }
   }
 
-  /** A pod on a node that has not ended. One on an unknown node is ignored, as the scheduler does. */
+  /** An unfinished pod on a node. As in the scheduler, a pod on an unknown node is ignored. */
   add(pod: PlacedPod, nodeName: string): void {
     const state = this.nodes.get(nodeName);
     if (state === undefined) return;
@@ -101,7 +101,7 @@ export class Snapshot {
     if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).push(state);
   }
 
-  /** Takes back an add() with the same pod. */
+  /** Undoes an add() of the same pod. */
   remove(pod: PlacedPod, nodeName: string): void {
     const state = this.nodes.get(nodeName);
     if (state === undefined) return;
@@ -116,25 +116,25 @@ export class Snapshot {
     if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
   }
 
-  /** Which pods may matter to topology spread and pod affinity is known now: count() takes them, beside add() of others. */
+  /** Call once the pods that affect spread and affinity are known: count() then adds them, add() only new pods. */
   countOnly(isCounted: (pod: CountedPod) => boolean): void {
     this.#isCounted = isCounted;
     this.#groups = new Map();
     this.#byLabels = new ItemsByLabel();
   }
 
-  /** A pod that was added before it was known whether it counts. */
+  /** For a pod that was added before it was known whether it counts. */
   count(pod: CountedPod, nodeName: string): void {
     const state = this.nodes.get(nodeName);
     if (state !== undefined && this.#isCounted(pod)) this.#placesOf(pod).push(state);
   }
 
-  /** At least the pods that it selects, in any namespace. */
+  /** A superset of the pods that it selects, in any namespace. */
   groups(selector: LabelQuery | undefined): readonly LabelGroup[] {
     return this.#byLabels.near(selector);
   }
 
-  /** At least the terms that select these labels. */
+  /** A superset of the terms that select these labels. */
   antiAffinity(labels: Record<string, string>): readonly AntiAffinity[] {
     return this.#antiAffinityTerms.near(labels);
   }
@@ -153,7 +153,7 @@ export class Snapshot {
 
   #useClaims({ namespace, claims }: PlacedPod, users: 1 | -1): void {
     for (const { name, template } of claims) {
-      // No other pod uses a claim that is created with its pod.
+      // No other pod uses a claim that was created with its pod.
       if (template !== undefined) continue;
       const key = `${namespace}/${name}`;
       this.#claimUsers.set(key, (this.#claimUsers.get(key) ?? 0) + users);
@@ -184,7 +184,7 @@ export class Snapshot {
   }
 }
 
-/** Whether the labels of namespaces matter to the term. */
+/** Whether the term needs the labels of namespaces. */
 export function selectsNamespaces({ namespaceSelector }: PodTerm): boolean {
   return namespaceSelector !== undefined;
 }

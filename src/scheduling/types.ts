@@ -1,4 +1,4 @@
-/** A pod as the rules of scheduling see it, its parts, and why nodes do not take it. */
+/** A pod and its parts as scheduling rules see it, and why nodes do not take it. */
 import type { PodPlacement } from '../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../nodepool/membership/label-query.ts';
 import type { RawClaimSpec } from './pod/raw-pod.ts';
@@ -9,11 +9,11 @@ export interface Pod extends PodTraits {
   nodeName: string | undefined;
 }
 
-/** All that the scheduler looks at: alike in most replicas of a workload. */
+/** Everything that the scheduler uses: equal for most replicas of a workload. */
 export interface PodTraits {
   namespace: string;
   labels: Record<string, string>;
-  /** Where its controller gives each replica labels of its own. Absent: all have the same. */
+  /** If the controller gives each replica labels of its own. Absent: all have the same labels. */
   replicas?: ReplicaLabels;
   /** spec.nodeName: the only node that may run it. Absent: the scheduler chooses one. */
   nodeName?: string | undefined;
@@ -22,60 +22,60 @@ export interface PodTraits {
   hostPorts: readonly HostPort[];
   /** Constraints with `DoNotSchedule`. */
   spread: readonly SpreadConstraint[];
-  /** Required terms of pod affinity. */
+  /** Required pod affinity terms. */
   affinity: readonly PodTerm[];
   antiAffinity: readonly PodTerm[];
   claims: readonly ClaimUse[];
   disks: readonly Disk[];
   gates: readonly string[];
-  /** What may keep it from being scheduled and is not judged, as sentences. */
+  /** Sentences about what may keep it from being scheduled and is not judged. */
   notJudged: readonly string[];
-  /** It has a deletionTimestamp: topology spread does not count it. */
+  /** It has a deletionTimestamp: topology spread ignores it. */
   isTerminating: boolean;
 }
 
 export interface ReplicaLabels {
-  /** Of the labels that differ. */
+  /** The keys of the labels that differ. */
   keys: readonly string[];
   /** All labels of another replica. */
   ofNext: Record<string, string>;
-  /** Terms and spread constraints that name such labels, without these labels. */
+  /** Terms and spread constraints that use such labels, with these labels removed. */
   named: readonly PodTerm[];
-  /** Those that take the pod's own value of such labels (matchLabelKeys, mismatchLabelKeys), without these labels. */
+  /** Terms with the pod's own value of such labels (matchLabelKeys, mismatchLabelKeys), with these labels removed. */
   own: readonly PodTerm[];
 }
 
 export interface RunningPlacement extends PodPlacement {
-  /** Of the pod that is created in its stead. Absent: the same. */
+  /** The placement of the pod that replaces it. Absent: the same. */
   recreated?: PodPlacement;
 }
 
 export interface HostPort {
   /** `TCP/8080`. */
   port: string;
-  /** `0.0.0.0` is every address of the node. */
+  /** `0.0.0.0` means every address of the node. */
   ip: string;
 }
 
 export interface Disk {
   kind: 'gce' | 'aws' | 'iscsi' | 'rbd';
-  /** What two volumes of the same disk have in common. */
+  /** Equal for volumes of the same disk. */
   id: string;
-  /** Of RBD: one in common is enough. */
+  /** For RBD: one common monitor is enough. */
   monitors: readonly string[];
-  /** Pods share a disk that all of them only read. */
+  /** Pods can share a disk that all of them only read. */
   readOnly: boolean;
 }
 
 export interface SpreadConstraint {
   maxSkew: number;
   topologyKey: string;
-  /** With matchLabelKeys. Undefined: it selects no pod. */
+  /** Includes matchLabelKeys. Undefined: it selects no pod. */
   selector: LabelQuery | undefined;
   minDomains: number;
-  /** Whether only nodes count that nodeSelector and node affinity match. */
+  /** Count only nodes that match nodeSelector and node affinity. */
   honorsAffinity: boolean;
-  /** Whether only nodes count whose taints are tolerated. */
+  /** Count only nodes whose taints are tolerated. */
   honorsTaints: boolean;
 }
 
@@ -84,20 +84,20 @@ export interface PodTerm {
   namespaces: readonly string[];
   /** Undefined: it selects no namespace. */
   namespaceSelector: LabelQuery | undefined;
-  /** With matchLabelKeys and mismatchLabelKeys. Undefined: it selects no pod. */
+  /** Includes matchLabelKeys and mismatchLabelKeys. Undefined: it selects no pod. */
   selector: LabelQuery | undefined;
 }
 
-/** A claim that a pod names, or that is created with it, owned by it and deleted with it. */
+/** A claim that a pod names, or that is created, owned and deleted with it. */
 export interface ClaimUse {
-  /** Of the claim; with a template, of the volume: the claim's name has the pod's, which differs in each replica. */
+  /** The claim's name; with a template the volume's name, because the claim's name contains the pod's. */
   name: string;
   template: RawClaimSpec | undefined;
 }
 
 // Why a node, or every node, does not take a pod.
 
-/** In the order in which kube-scheduler applies its rules; it applies `gates` and `claims` before it filters nodes. */
+/** In the order of kube-scheduler's rules; it applies `gates` and `claims` before it filters nodes. */
 type SchedulerRule =
   | 'gates'
   | 'claims'
@@ -118,10 +118,10 @@ type SchedulerRule =
 
 export interface UnfitReason {
   rule: SchedulerRule;
-  /** As kube-scheduler 1.36 prints it. */
+  /** The wording of kube-scheduler 1.36. */
   words: string;
-  /** What in particular: the taint, what is free and asked for, the label that is missing. */
+  /** Details: the taint, the requested and free amounts, the missing label. */
   detail?: string;
-  /** Of a resource that is short. */
+  /** For an insufficient resource. */
   short?: { resource: string; requested: bigint; free: bigint };
 }

@@ -1,4 +1,4 @@
-/** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
+/** The columns of the lists: cell and sort value of a row, and which columns are dropped first on a narrow screen. */
 import { maintenanceCell } from '../commands/shared/cordon/print-cordon.ts';
 import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
 import { amount as amountCell, fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
@@ -18,10 +18,10 @@ import { formatAge } from '../print/time.ts';
 import { amount, type EventRow, gpuOf, type NodeRow, nodesBar, type PoolRow } from './rows.ts';
 import type { LiveUsage } from './view-usage.ts';
 
-/** Sorted behind every name. */
+/** Sorts after every name. */
 const LAST = '\uffff';
 const LAST_STATE = STATE_WORDS.length;
-/** From this width of the terminal on the bar has 40, 20, or 10 characters, and lists have more columns. */
+/** Minimum terminal widths for a bar of 40, 20 or 10 characters, and for more columns in lists. */
 const [WIDEST, WIDE, MIDDLE] = [160, 110, 70];
 
 /** @param width of the terminal @param usage undefined shows allocatable resources */
@@ -33,7 +33,7 @@ export function poolColumns(
 ): Column<PoolRow>[] {
   const bar = width >= WIDEST ? 40 : width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
   return [
-    // The nodes of no pool come last.
+    // Nodes without a pool come last.
     { ...name<PoolRow>(row => row.key), value: ({ key, pool }) => (pool === undefined ? LAST : key) },
     {
       title: 'STATUS',
@@ -92,23 +92,23 @@ export function poolColumns(
 
 const ZONE = 'topology.kubernetes.io/zone';
 const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
-/** Columns of this rank or a higher one are dropped before names are cut. */
+/** Columns with at least this rank are dropped before names are cut. */
 export const EXTRA = 10;
-/** Items of a list beyond this many characters are counted. */
+/** Beyond this many characters, further list items are only counted. */
 const LIST_WIDTH = 32;
 
-/** A column of a wide screen. */
+/** A column for wide screens. */
 function text<Row>(title: string, letter: string, rank: number, of: (row: Row) => string): Column<Row> {
   return { title, letter, cell: of, value: of, rank };
 }
 
-/** The values of a label, each once. */
+/** The distinct values of a label. */
 function valuesOf(nodes: readonly Node[], label: string): string {
   const values = new Set(nodes.flatMap(({ labels }) => ownValue(labels, label) || []));
   return listText([...values].toSorted(), LIST_WIDTH);
 }
 
-/** Only while there is something to count: most of the time it would be a column of zeros. */
+/** Shown only if there is something to count; otherwise it would usually be a column of zeros. */
 function countColumn(title: string, letter: string, countOf: (row: PoolRow) => number, style: Style): Column<PoolRow> {
   return {
     title,
@@ -148,7 +148,7 @@ export function nodeColumns(
       cell: ({ membership, changes }) => {
         if (membership === undefined) return '';
         const cell = stateCell(membership, changes, style);
-        // Most nodes are in sync: colour is for the others.
+        // Most nodes are in sync: colour marks the others.
         return membership.kind === 'member' && changes === 0 ? safeText(cell) : cell;
       },
       value: ({ membership: { kind } = { kind: '' }, changes }) => kind + (kind === 'member' ? changes : ''),
@@ -170,16 +170,16 @@ export function nodeColumns(
 }
 
 interface NodesSetting {
-  /** Of the terminal. */
+  /** Width of the terminal. */
   width: number;
   now: Date;
   style: Style;
   usage: LiveUsage | undefined;
-  /** The list has the nodes of all pools. */
+  /** The list contains nodes of all pools. */
   isOfAll: boolean;
 }
 
-/** Only while there is one. */
+/** Shown only if a node is under maintenance. */
 function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
   return {
     title: 'MAINTENANCE',
@@ -191,7 +191,7 @@ function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
   };
 }
 
-/** The one that ended first comes first, nodes without one last. */
+/** The earliest end comes first, nodes without maintenance last. */
 function maintenanceOrder(node: NodeRow['node'], now: Date): string {
   const state = maintenanceOf(node);
   if (state === undefined) return LAST;
@@ -231,13 +231,13 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       cell: ({ event }) => changeFirst(event.note),
       value: ({ event }) => event.note,
       rank: 0,
-      // Enter shows it whole.
+      // Enter shows the full text.
       shrinks: 12,
     },
   ];
 }
 
-/** `5 nodes updated (label tier set to "b" (spec)): a, b` begins as all such do: on a narrow screen they would read alike. */
+/** Moves the change to the start, for narrow screens: `5 nodes updated (label tier set to "b" (spec)): a, b`. */
 function changeFirst(note: string): string {
   return note.replace(/^(\d+ nodes?) updated \((.*)\): /s, '$2, $1: ');
 }
@@ -246,7 +246,7 @@ function name<Row>(of: (row: Row) => string): Column<Row> {
   return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: 24, isName: true };
 }
 
-/** Sorted by age: the reverse of the time of creation. */
+/** Sorted by age, the reverse of creation time. */
 function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
   const value = (row: Row) => -Date.parse(of(row) ?? '') || 0;
   return {
@@ -259,7 +259,7 @@ function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
   };
 }
 
-/** CPU, memory, pods, and GPUs where there are any. */
+/** CPU, memory, pods, and GPUs if there are any. */
 function resources<Row>(rows: readonly Row[], of: (row: Row) => Record<string, string>): Column<Row>[] {
   const column = (title: string, letter: string, rank: number, resourceOf: (row: Row) => string | undefined) => ({
     title,
@@ -289,15 +289,15 @@ interface UsageRow {
   allocatable: ResourceList;
 }
 
-/** What a column of usage takes: the bar, and on the widest screens the amounts. */
+/** The content of a usage column: the bar, and on the widest screens the amounts. */
 interface BarSetting {
   usage: LiveUsage;
   style: Style;
-  /** Of the terminal. */
+  /** Width of the terminal. */
   width: number;
 }
 
-/** In place of allocatable resources. Cells are empty until usage was read. @param of the nodes of a row */
+/** Replaces allocatable resources. Cells are empty until usage was read. @param of returns the nodes of a row */
 function usageColumns<Row>(
   rows: readonly Row[],
   of: (row: Row) => UsageRow,
@@ -376,7 +376,7 @@ function usageColumns<Row>(
   ];
 }
 
-/** Sums of a row are computed when first needed: all rows only for sorting. */
+/** Computes the sums of a row lazily: all rows are only needed for sorting. */
 function figuresReader<Row>(of: (row: Row) => UsageRow, { demand, used }: Extract<LiveUsage, { kind: 'read' }>) {
   const known = new Map<Row, ResourceTotals>();
   const reading = { read: quantityReader(), onProblem: () => {} };
@@ -397,7 +397,7 @@ function figuresReader<Row>(of: (row: Row) => UsageRow, { demand, used }: Extrac
   };
 }
 
-/** `2.5/4`: of the allocatable amount. */
+/** `2.5/4`: out of allocatable. */
 function amountsText(part: Quantity | undefined, { allocatable }: ResourceFigures, resource: string): string {
   return part === undefined ? '' : ` ${amountCell(part, resource)}/${amountCell(allocatable, resource)}`;
 }
@@ -414,17 +414,17 @@ function barCell(
 
 export interface Column<Row> {
   title: string;
-  /** Shift and this letter sorts by it. */
+  /** Shift and this letter sort by the column. */
   letter: string;
   cell(row: Row, now: Date): Cell;
   value(row: Row): string | number;
   align?: 'right';
-  /** The first press sorts from the largest. */
+  /** The first press sorts in descending order. */
   descending?: boolean;
-  /** On a narrow screen columns with a higher number are dropped first; 0 is never dropped. */
+  /** On a narrow screen, columns with a higher number are dropped first; 0 is never dropped. */
   rank: number;
-  /** It is cut to this width before others are dropped. */
+  /** The column is cut to this width before others are dropped. */
   shrinks?: number;
-  /** Cells that differ still differ when they are cut, if that can be helped. */
+  /** Different cells stay different when they are cut, if possible. */
   isName?: boolean;
 }

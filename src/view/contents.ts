@@ -26,16 +26,16 @@ export type ScreenContents = { totals: NodeTotals } & (
   | { kind: 'text'; lines: string[] }
   | {
       kind: 'list';
-      /** Of the filtered rows, in order. */
+      /** Keys of the filtered rows, in order. */
       keys: string[];
-      /** Of all rows but that of the nodes of no pool. */
+      /** Number of unfiltered rows, except the row for nodes without a pool. */
       total: number;
       sorts: ScreenData['sorts'];
-      /** Shown instead of rows when there are none. */
+      /** Shown if there are no rows. */
       empty: string;
-      /** A pool whose state changes as time passes. */
+      /** A pool whose state changes with time. */
       isProgressing?: boolean;
-      /** @param count of rows from top on */
+      /** @param count number of rows from top on */
       draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
     }
 );
@@ -102,7 +102,7 @@ export function contentsOf(
   }
 }
 
-/** @param page how many rows or lines fit */
+/** @param page number of rows or lines that fit */
 export function screenDataOf(
   contents: ScreenContents,
   page: number,
@@ -137,9 +137,9 @@ function list<Row extends { key: string }>(
   };
 }
 
-// The detail texts: a node, an event, the help. No line is wider than the width.
+// The detail texts: a node, an event, the help. All lines fit the width.
 
-/** Of the column of titles at least, so that it stays when fields come and go. */
+/** Minimum width of the title column, so that it does not move when fields come and go. */
 const TITLE_WIDTH = 14;
 
 function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): LabelledField[] {
@@ -189,7 +189,7 @@ function eventText(event: PoolEventRecord, now: Date, style: Style): LabelledFie
   ];
 }
 
-/** The fields as lines; long values are wrapped. A title that is too long for its column has a line of its own. */
+/** The fields as lines; long values are wrapped. A title that does not fit its column gets its own line. */
 function fieldLines(fields: readonly LabelledField[], width: number): string[] {
   const longest = Math.max(TITLE_WIDTH, ...fields.map(([title]) => title.length + ':  '.length));
   const column = Math.min(longest, Math.floor(width / 3));
@@ -204,7 +204,7 @@ function fieldLines(fields: readonly LabelledField[], width: number): string[] {
   });
 }
 
-/** Of the first column of the help. */
+/** Width of the first column of the help. */
 const KEYS_WIDTH = 18;
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓ k j g G', 'up, down, first, last; pgup, pgdn, space: a page'],
@@ -242,19 +242,19 @@ interface ListOptions {
   /** Key of the selected row. */
   selected: string | undefined;
   sort: SortOrder;
-  /** Of the screen. */
+  /** Width of the screen. */
   width: number;
   now: Date;
   style: Style;
 }
 
 const GAP = ' ';
-/** In front of the selected row, and of the others. */
+/** Precede the selected row, and the other rows. */
 const [MARK, NO_MARK] = ['>', ' '];
-/** A column that shrinks is cut to this before others are cut. */
+/** A column that shrinks is cut to this width before other columns are cut. */
 const SHORT = 10;
 
-/** The rows with a cell that contains the filter, whatever the case; with `!` in front, the rows without one. */
+/** The rows with a cell that contains the filter, case-insensitively; with a leading `!`, the rows without one. */
 function select<Row extends { key: string }>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -272,7 +272,7 @@ function select<Row extends { key: string }>(
   return found.map(({ row }) => row);
 }
 
-/** The header and a line for each row that is shown, none wider than the width. @param all decide how names are cut */
+/** The header and the visible rows, none wider than the width. @param all rows, which determine how names are cut */
 function listLines<Row extends { key: string }>(
   { all, shown: rows }: { all: readonly Row[]; shown: readonly Row[] },
   columns: readonly Column<Row>[],
@@ -283,7 +283,7 @@ function listLines<Row extends { key: string }>(
     return align === 'right' ? arrow + title : title + arrow;
   });
   const cells = rows.map(row => columns.map(column => column.cell(row, now)));
-  // The arrow has a place of its own, so that nothing moves with it.
+  // Reserves space for the sort arrow, so that columns do not move.
   const natural = columnWidths([columns.map(({ title }) => title), ...cells]).map(each => each + 1);
   const isEmpty = columns.map(
     (_, i) => rows.length > 0 && cells.every(row => [NONE, ''].includes(safeText(row[i] ?? ''))),
@@ -291,7 +291,7 @@ function listLines<Row extends { key: string }>(
   const nameAt = columns.findIndex(({ isName }) => isName);
   const names = all.map(row => safeText(columns[nameAt]?.cell(row, now) ?? ''));
   const cutTo = (room: number) => cutNames(names, room - 1);
-  /** What names take that are cut to so much. */
+  /** The width of the name column if names are cut to this. */
   const nameWidth = (room: number) => {
     const shorten = cutTo(room);
     const taken = cells.map(row => widthOf(shorten(safeText(row[nameAt] ?? ''))));
@@ -320,12 +320,12 @@ function listLines<Row extends { key: string }>(
 
 interface ListWidths {
   natural: readonly number[];
-  /** Columns without a value are dropped first. */
+  /** Empty columns are dropped first. */
   isEmpty: readonly boolean[];
   nameWidth: (room: number) => number;
 }
 
-/** The width of each column; undefined drops it. Where dropping is not enough, the others are cut. */
+/** The width of each column; undefined drops it. If dropping is not enough, other columns are cut. */
 function fitWidths(
   columns: readonly Column<never>[],
   { natural, isEmpty, nameWidth }: ListWidths,
@@ -352,11 +352,11 @@ function fitWidths(
   drop(rank => rank >= EXTRA);
   shrink(shrinking, columns[shrinking]?.shrinks ?? 0);
   drop(rank => rank > 0);
-  // A dropped column may have left more room than was missing.
+  // A dropped column may have freed more space than was missing.
   const before = natural[shrinking];
   if (before !== undefined) widths[shrinking] = before;
   shrink(shrinking, SHORT);
-  // A narrow column may fit in the place of a wide one that was dropped after it.
+  // A narrow column may fit into the space of a wider one that was dropped later.
   for (const { rank, i } of byRank.toReversed()) {
     if (widths[i] !== undefined || rank >= EXTRA || isEmpty[i]) continue;
     widths[i] = natural[i];

@@ -1,4 +1,4 @@
-/** Ink's input as keys with names of our own. */
+/** Converts Ink's input to our own key names. */
 import type { Key as InkKey } from 'ink';
 import { suggest } from '../nodepool/text.ts';
 import { sharedStart } from '../print/names.ts';
@@ -30,14 +30,14 @@ const NAMED = {
   escape: 'escape',
   backspace: 'backspace',
   tab: 'tab',
-  // Most terminals send it for the backspace key.
+  // Most terminals send this for the backspace key.
   delete: 'backspace',
 } as const satisfies Partial<Record<keyof InkKey, Key>>;
 
-/** Within other input. */
+/** Control characters within other input. */
 const CONTROLS: Readonly<Record<string, Key[]>> = { '\r': ['enter'], '\n': ['enter'], '\u007f': ['backspace'] };
 
-/** The keys in one chunk of input, which may have several. Unknown keys are dropped. */
+/** The keys in one chunk of input, which may contain several. Drops unknown keys. */
 export function keysOf(input: string, key: InkKey): Key[] {
   for (const [name, ours] of Object.entries(NAMED)) if (key[name as keyof typeof NAMED]) return [ours];
   if (key.ctrl) return input.length === 1 ? [`ctrl-${input}`] : [];
@@ -47,14 +47,14 @@ export function keysOf(input: string, key: InkKey): Key[] {
 
 // Text that is typed into the message line.
 
-/** The text after a key; undefined when backspace leaves an empty line. Other keys change nothing. */
+/** The text after a key; undefined if backspace is pressed on an empty line. Other keys change nothing. */
 export function editedText(text: string, key: Key): string | undefined {
   if (key === 'ctrl-u') return '';
   if (key === 'backspace') return text === '' ? undefined : [...text].slice(0, -1).join('');
   return [...key].length === 1 ? text + key : text;
 }
 
-// Moves the cursor of a list and the scroll position of a text.
+// Moves the cursor of a list or the scroll position of a text.
 
 /** Adapts selection and scroll position to the current rows. */
 export function clampSelection(
@@ -70,7 +70,7 @@ export function clampSelection(
   return withPlace(state, { index, selected: keys[index], top: Math.max(top, 0) });
 }
 
-/** The new cursor, or scroll position of a text. Undefined for keys that do not move. */
+/** The new cursor, or the scroll position of a text. Undefined for keys that do not move. */
 export function move(place: Place, key: Key, { keys, length, page }: ScreenData): Partial<Place> | undefined {
   const isOfText = isText(place);
   const from = isOfText ? place.top : place.index;
@@ -102,17 +102,17 @@ function clamp(value: number, last: number): number {
   return Math.max(Math.min(value, last), 0);
 }
 
-// `:NAME` jumps to a pool or a node, `:nodes` and the like to a list.
+// `:NAME` jumps to a pool or a node, `:nodes` etc. to a list.
 
 export const COMMANDS = ['pools', 'nodes', 'pods', 'events'] as const;
 
-/** The list that the text names, unless a pool or a node has that name. */
+/** The list with this name, unless a pool or a node has the name. */
 export function commandOf(text: string, { names }: Pick<ScreenData, 'names'>): (typeof COMMANDS)[number] | undefined {
   const found = COMMANDS.find(command => command === text);
   return found !== undefined && names().includes(found) ? undefined : found;
 }
 
-/** Names that begin with the text, pools first; else those that contain it; else the most similar one. */
+/** Names that begin with the text, pools first; else those that contain it; else the most similar name. */
 export function jumpCandidates(text: string, names: readonly string[]): readonly string[] {
   const wanted = text.toLowerCase();
   const begin = names.filter(name => name.toLowerCase().startsWith(wanted));
@@ -132,7 +132,7 @@ export function jump(state: ViewState, text: string, key: Key, screen: ScreenDat
   return next === undefined ? browsing : { ...state, mode: { kind: 'jump', text: next } };
 }
 
-/** `:q`, as in k9s and vi, unless something has that name. */
+/** `:q`, as in k9s and vi, unless a pool or a node has that name. */
 export function isQuit(text: string, { names }: Pick<ScreenData, 'names'>): boolean {
   return /^(q|q!|qa|quit)$/.test(text) && !names().includes(text);
 }
@@ -147,7 +147,7 @@ function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenD
   return pool === name ? root : push(root, { kind: 'nodes', pool, selected: name });
 }
 
-/** As far as all candidates that begin with the text agree. */
+/** Completes the text to the longest common prefix of the candidates. */
 function completed(text: string, names: readonly string[]): string {
   const candidates = jumpCandidates(text, names);
   const length = sharedStart(candidates);

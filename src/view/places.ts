@@ -1,24 +1,24 @@
-/** The state of the dashboard: a stack of places, what is typed, and a message. */
+/** The state of the dashboard: a stack of places, the typed text, and a message. */
 import type { Node } from '../nodepool/types.ts';
 
-/** The key of the row of the nodes that belong to no pool. No pool can have this name. */
+/** The key of the row for nodes without a pool. No pool can have this name. */
 export const NO_POOL = '<none>';
 
-/** One screen of the stack; esc removes the topmost. */
+/** One screen of the stack; esc removes the top one. */
 export interface Place {
   kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'help' | ReadKind;
-  /** The pool that is shown, or NO_POOL; undefined means all pools. */
+  /** The displayed pool, or NO_POOL; undefined means all pools. */
   pool: string | undefined;
-  /** The name of the node, or the key of the event; undefined for a text of the pool. */
+  /** The name of the node, or the key of the event; undefined for a text about the pool. */
   subject: string | undefined;
   /** The key of the selected row, which stays selected when rows come and go. */
   selected: string | undefined;
   index: number;
-  /** The first visible row, or line of a text. */
+  /** The first visible row, or the first line of a text. */
   top: number;
   sort: SortOrder;
   filter: string;
-  /** Of a ReadKind; undefined until it is read. */
+  /** The text of a ReadKind; undefined until it was read. */
   text?: string;
 }
 
@@ -33,7 +33,7 @@ export interface SortOrder {
   descending: boolean;
 }
 
-/** A node as it was when the question was shown. */
+/** A node in the state of the time when the question was shown. */
 export interface CordonTarget {
   unschedulable: boolean;
   node: Node;
@@ -45,7 +45,7 @@ export interface DrainTarget {
   node: string | undefined;
 }
 
-/** A command that runs on the restored terminal. `cordon` and `uncordon`: of a pool. */
+/** A command that runs on the restored terminal. `cordon` and `uncordon` of a pool. */
 export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' | 'cordon' | 'uncordon' };
 
 export type InputMode =
@@ -55,10 +55,10 @@ export type InputMode =
   | { kind: 'confirm'; target: CordonTarget };
 
 export interface ViewState {
-  /** The last one is shown. Never empty. */
+  /** The last place is visible. Never empty. */
   places: readonly Place[];
   mode: InputMode;
-  /** Whether the lists show requested and used resources in place of allocatable ones. */
+  /** Whether lists show requested and used resources instead of allocatable ones. */
   usage: boolean;
   message: { text: string; isError: boolean } | undefined;
 }
@@ -74,18 +74,18 @@ export interface ReadPlace extends Pick<Place, 'pool' | 'subject'> {
   kind: ReadKind;
 }
 
-/** What is on the screen when a key is pressed. */
+/** What the screen shows when a key is pressed. */
 export interface ScreenData {
-  /** Of the rows, in order; empty for a text. */
+  /** Keys of the rows, in order; empty for a text. */
   keys: readonly string[];
-  /** All rows or lines, and how many fit. */
+  /** Number of all rows or lines, and how many fit. */
   length: number;
   page: number;
-  /** The columns' letters, and whether the first press sorts from the largest. */
+  /** The letters of the columns, and whether the first press sorts in descending order. */
   sorts: ReadonlyMap<string, { descending: boolean }>;
   node(name: string): Node | undefined;
   pools(): readonly string[];
-  /** Of pools, then of nodes. */
+  /** Names of pools, then of nodes. */
   names(): readonly string[];
   ownerOf(node: string): string | undefined;
 }

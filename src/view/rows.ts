@@ -1,4 +1,4 @@
-/** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
+/** The rows of the lists: pools, nodes, events. Cells are rendered only for visible rows. */
 import { shortEvent } from '../commands/shared/describe/print-events.ts';
 import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
@@ -20,13 +20,13 @@ import type { LiveView } from './view.ts';
 
 export interface PoolRow {
   key: string;
-  /** Undefined for the nodes of no pool. */
+  /** Undefined for the nodes without a pool. */
   pool: NodePool | undefined;
   counts: NodeCounts;
-  /** Ready or not: all that need an uncordon. */
+  /** Ready or not: all nodes that need an uncordon. */
   cordoned: number;
   size: number;
-  /** By the nodes as they are now; undefined for the nodes of no pool. */
+  /** From the current nodes; undefined for the nodes without a pool. */
   live: LiveState | undefined;
   allocatable: ResourceList;
   members: readonly Node[];
@@ -35,11 +35,11 @@ export interface PoolRow {
 export interface NodeRow {
   key: string;
   node: Node;
-  /** That owns the node. */
+  /** The node's owner. */
   pool: string | undefined;
-  /** As in `describe`; undefined for a node of no pool. */
+  /** As in `describe`; undefined for a node without a pool. */
   membership: NodeMembership | undefined;
-  /** Of the next reconcile on this node. */
+  /** Number of changes of the next reconcile on this node. */
   changes: number;
 }
 
@@ -53,12 +53,12 @@ export interface NodeTotals {
   counts: NodeCounts;
   cordoned: number;
   maintenance: MaintenanceCounts;
-  /** Nodes that no pool owns. */
+  /** Number of nodes without a pool. */
   unassigned: number;
   allocatable: ResourceList;
 }
 
-/** Pools, and a row for the nodes of no pool, if there are any. @param now of the server, for rollouts */
+/** Pools, and a row for nodes without a pool, if any. @param now by the server's clock, for rollouts */
 export function poolRows(clusterState: ClusterState, now: Date): PoolRow[] {
   const rows = clusterState.poolNames().flatMap((name): PoolRow[] => {
     const pool = clusterState.pool(name);
@@ -78,7 +78,7 @@ function unassignedNodes(clusterState: ClusterState): Node[] {
   return [...clusterState.nodes()].filter(({ name }) => clusterState.ownership(name)?.owner === undefined);
 }
 
-/** Members, former members and matching nodes of others. @param pool undefined: the nodes of all pools and of none */
+/** Members, former members and matching nodes of others. @param pool undefined: all nodes */
 export function nodeRows(clusterState: ClusterState, pool: string | undefined): NodeRow[] {
   if (pool === undefined) return [...clusterState.nodes()].map(node => nodeRow(clusterState, node, undefined));
   if (pool === NO_POOL) return unassignedNodes(clusterState).map(node => nodeRow(clusterState, node, undefined));
@@ -103,7 +103,7 @@ function nodeRow(clusterState: ClusterState, node: Node, of: string | undefined)
   return { ...row, membership: { kind: 'member' }, changes };
 }
 
-/** Events of one pool or of all, without those of a deleted pool of the same name. */
+/** Events of one or all pools, except those of a deleted pool of the same name. */
 export function eventRows(
   { clusterState, events }: Pick<LiveView, 'clusterState' | 'events'>,
   pool: string | undefined,
@@ -124,7 +124,7 @@ export function nodeTotals(clusterState: ClusterState, now: Date): NodeTotals {
   return { nodes: all.length, ...summary(all), maintenance, unassigned: unassignedNodes(clusterState).length };
 }
 
-/** For sorting; a missing or invalid quantity is 0. */
+/** For sorting; a missing or invalid quantity counts as 0. */
 export function amount(list: ResourceList, resource: string): number {
   return numberOf(ownValue(list, resource) ?? '0') ?? 0;
 }
@@ -143,7 +143,7 @@ function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 
   return {
     counts: { schedulable, cordoned: ready.length - schedulable, notReady: nodes.length - ready.length },
     cordoned: nodes.filter(node => node.unschedulable).length,
-    // Invalid quantities are omitted: `doctor` and the pool's status report them.
+    // Leaves out invalid quantities, which `doctor` and the pool's status report.
     allocatable: sumResourceLists(
       nodes.map(({ allocatable }) => allocatable),
       () => {},
@@ -151,9 +151,9 @@ function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 
   };
 }
 
-// Bars of the nodes of a pool.
+// Bars for the nodes of a pool.
 
-/** Nodes by state; each state has a glyph of its own, so that a bar can be read without colour. */
+/** Nodes by state. Each state has its own glyph, so that bars are readable without colour. */
 interface NodeCounts {
   /** Ready and schedulable. */
   schedulable: number;
@@ -164,7 +164,7 @@ interface NodeCounts {
 
 const [SCHEDULABLE, CORDONED, NOT_READY] = ['█', '▒', '░'];
 
-/** A state with nodes has at least one character, if there is room for all of them. */
+/** A state with nodes gets at least one character, if there is room for all states. */
 export function nodesBar({ schedulable, cordoned, notReady }: NodeCounts, width: number, style: Style): StyledText {
   const [a = 0, b = 0, c = 0] = proportions([schedulable, cordoned, notReady], width);
   const text = SCHEDULABLE.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
@@ -179,13 +179,13 @@ export function paintBar(text: string, style: Style): string {
     .replace(/░+/g, part => style.red(part));
 }
 
-/** Whole numbers in proportion to the counts that add up to the width; all zero if the counts are. */
+/** Whole numbers proportional to the counts, with the width as sum; all zero if the counts are. */
 export function proportions(counts: readonly number[], width: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return counts.map(() => 0);
   const least = counts.filter(count => count > 0).length <= width ? 1 : 0;
   const parts = counts.map(count => (count === 0 ? 0 : Math.max(Math.round((count / total) * width), least)));
-  // The largest part takes the rounding error.
+  // The largest part absorbs the rounding error.
   const largest = parts.indexOf(Math.max(...parts));
   const sum = parts.reduce((a, b) => a + b, 0);
   parts[largest] = Math.max((parts[largest] ?? 0) + width - sum, 0);

@@ -1,4 +1,4 @@
-/** The dashboard on a terminal: Ink draws and reads keys; all else is in state.ts and screen.ts. */
+/** The dashboard on a terminal: Ink draws and reads keys; the logic is in state.ts and screen.ts. */
 import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
@@ -33,21 +33,21 @@ export interface RunOptions {
   clock: Clock;
   now: () => Date;
   style: Style;
-  /** Where to start: undefined shows the pools. */
+  /** The initial state; undefined shows the pools. */
   state: ViewState | undefined;
   usage: UsagePoll;
-  /** @param askedAt when the question was shown @returns what happened to the node, and a warning, as about the status of its pool */
+  /** @param askedAt when the question was shown @returns the node's result, and a warning, e.g. about the status */
   cordon(target: CordonTarget, askedAt: Date): Promise<{ result: CordonResult; warning: string | undefined }>;
-  /** The text of a place for a screen of this width. Rejects with a NodepoolError. */
+  /** The text of a place, fitted to this width. Rejects with a NodepoolError. */
   read(place: ReadPlace, width: number): Promise<string>;
 }
 
-/** Why it ended, and how to go on there. */
+/** Why it ended, and how to resume. */
 export interface ViewEnd {
   state: ViewState;
-  /** To run on the restored terminal. */
+  /** The command to run on the restored terminal. */
   command: TerminalCommand | undefined;
-  /** About nodes whose write was under way: the screen no longer shows it. */
+  /** Results of writes that were in flight when the screen closed. */
   late: readonly { text: string; isError: boolean }[];
 }
 
@@ -55,11 +55,11 @@ export interface RunningView {
   /** Schedules a redraw after a change in the cluster; at most one per REDRAW_MS. */
   changed(): void;
   stop(): void;
-  /** Resolves when the terminal is restored and no write is under way; rejects with an error of rendering. */
+  /** Resolves when the terminal is restored and no write is in flight; rejects on a rendering error. */
   ended: Promise<ViewEnd>;
 }
 
-/** Between redraws after changes in the cluster, and between those for ages. */
+/** Minimum intervals of redraws: after changes in the cluster, and for ages. */
 const [REDRAW_MS, TICK_MS] = [250, 1_000];
 const FRAMES_PER_SECOND = 30;
 
@@ -73,16 +73,16 @@ export function runView(options: RunOptions): RunningView {
   let isStopped = false;
   /** When the question about a node was shown. */
   let askedAt = now();
-  /** Those of nodes that were under way at the end. */
+  /** Writes of nodes in flight at the end. */
   const writes = new Set<Promise<ViewEnd['late'][number]>>();
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
-  /** Places whose text is on its way: for those no second one is requested. */
+  /** Places whose text is being read; these are not requested again. */
   const reading = new Set<string>();
 
   const size = (): ScreenSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
 
-  /** Rows are computed again only after a change: not for a key that moves the cursor. */
+  /** Computes rows only after a change, not when a key moves the cursor. */
   function contents(): ScreenContents {
     const { kind, pool, subject, sort, filter, text } = placeOf(state);
     const { columns } = size();
@@ -91,7 +91,7 @@ export function runView(options: RunOptions): RunningView {
     const settles = cached?.contents.kind === 'list' && cached.contents.isProgressing === true;
     const second = hasAges || settles ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
-    // Compared part by part: the text of a large object would have to be copied for each key.
+    // Compared one by one: joining them would copy the text of a large object for each key.
     const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
     if (cached === undefined || key.some((part, i) => part !== cached?.key[i]))
       cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style, usage: shown }) };
@@ -127,10 +127,10 @@ export function runView(options: RunOptions): RunningView {
       state = next;
       if (state.mode.kind === 'confirm' && before !== 'confirm') {
         askedAt = now();
-        // Keys of the same input were typed before the question was on the screen: none of them is an answer.
+        // Keys of the same input were typed before the question was visible, so none of them is an answer.
         break;
       }
-      // The next key of the same input applies to the place that this one led to.
+      // The next key of the same input applies to the new place.
       state = clampSelection(state, screen());
       if (effect !== undefined) run(effect);
       if (isStopped) return;
@@ -162,7 +162,7 @@ export function runView(options: RunOptions): RunningView {
       state = withText(state, place, text);
       draw();
     };
-    // A rejection with another error is a bug and ends the program as an unhandled one.
+    // Another rejection is a bug and ends the program as an unhandled one.
     void options.read(place, size().columns).then(show, (error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
       show(formatError(error.lines, error.next));
@@ -186,7 +186,7 @@ export function runView(options: RunOptions): RunningView {
     writes.add(write);
   }
 
-  // Ink does so only after its first frame: keys before that would be echoed into it.
+  // Ink does this only after its first frame: earlier keys would be echoed into it.
   stdin.setRawMode(true);
   // Before Ink's own listener, which would draw the old screen in the new size.
   stdout.on('resize', draw);
@@ -209,7 +209,7 @@ export function runView(options: RunOptions): RunningView {
     });
   };
   tick();
-  // A text from before a command may be old, or was never read to its end.
+  // A text from before a command may be outdated or incomplete.
   const { kind, pool, subject } = placeOf(state);
   const shown = READ_KINDS.find(each => each === kind);
   if (shown !== undefined) read({ kind: shown, pool, subject });
@@ -246,7 +246,7 @@ interface ScreenProps {
 function Screen({ lines, onKeys, onPaste }: ScreenProps) {
   useInput((input, key) => onKeys(keysOf(input, key)));
   usePaste(onPaste);
-  // Lines fit already; an empty one needs a space to have a height.
+  // Lines already fit; an empty one needs a space to have a height.
   const texts = lines.map((line, i) => h(Text, { key: i, wrap: 'truncate' }, line || ' '));
   return h(Box, { flexDirection: 'column', height: lines.length, overflow: 'hidden' }, texts);
 }

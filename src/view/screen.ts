@@ -1,4 +1,4 @@
-/** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
+/** The whole screen as lines: exactly the terminal's height, none wider. Pure, for tests. */
 import { plural } from '../nodepool/text.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
@@ -22,21 +22,21 @@ export interface ScreenSize {
 export interface ScreenFacts {
   clusterName: string;
   live: Pick<LiveView, 'clusterState' | 'outages'>;
-  /** Undefined where it is not shown. */
+  /** Undefined if usage is not shown. */
   usage: LiveUsage | undefined;
   names: ScreenData['names'];
   now: Date;
   style: Style;
 }
 
-/** A terminal of at least TALL rows has TALL_FRAME lines above and below the body; a lower one has LOW_FRAME. */
+/** Terminals with at least TALL rows have TALL_FRAME lines around the body; smaller ones have LOW_FRAME. */
 const TALL = 10;
 const TALL_FRAME = 6;
 const LOW_FRAME = 2;
-/** Names shown while one is typed. */
+/** Maximum names shown while one is typed. */
 const MAX_CANDIDATES = 20;
 
-/** The lines of the body: rows of a list without its header, or lines of a text. */
+/** The number of lines in the body: rows of a list without its header, or lines of a text. */
 export function pageOf(state: ViewState, { rows }: ScreenSize): number {
   return Math.max(rows - (rows >= TALL ? TALL_FRAME : LOW_FRAME) + (isText(placeOf(state)) ? 1 : 0), 1);
 }
@@ -61,7 +61,7 @@ export function screenLines(
     ...(isTall ? [hintLine(state, width, style)] : []),
   ];
   const box = boxLines(state, width, facts);
-  // Without its rule if it does not fit.
+  // Without its rule line if it does not fit.
   const over = box.length <= rows ? box : box.slice(1, rows + 1);
   return [...fill(lines, rows - over.length), ...over];
 }
@@ -81,7 +81,7 @@ function bodyLines(
   return [style.bold(header), ...(lines.length === 0 ? [fit(` ${contents.empty}`, width)] : lines)];
 }
 
-/** `nodepool · cluster`, and on the right `live` or how old the data is. */
+/** `nodepool · cluster`, and on the right `live` or the age of the data. */
 function titleLine(width: number, { clusterName, live, now, style }: ScreenFacts): string {
   const [outage] = live.outages().filter(({ resource }) => resource !== 'events');
   const state = outage === undefined ? 'live' : outageText(outage, now);
@@ -92,7 +92,7 @@ function titleLine(width: number, { clusterName, live, now, style }: ScreenFacts
 }
 
 function outageText({ since, message, resource }: WatchOutage, now: Date): string {
-  // The cluster is named on the left; the server's address would take the place of the reason.
+  // The cluster is named on the left; the server's address would displace the reason.
   const reason = message.replace(/ https?:\/\/\S*?(?=:?(?:\s|$))/g, '').replace('cannot reach the server: ', '');
   const age = since === undefined ? 'no data' : `data ${formatDuration(now.getTime() - since)} old`;
   return `${age}: ${resource}: ${shorten(reason, MESSAGE_WIDTH)}`;
@@ -118,7 +118,7 @@ function totalsLine({ totals }: ScreenContents, width: number, style: Style): st
   return fit({ text, paint: shown => paintBar(shown, style) }, width);
 }
 
-/** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (12-30 of 240) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
+/** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (12-30 of 240) /a`, `… > gpu-1 (lines 1-19 of 25)`. */
 function placeLine(
   { kind, pool, subject, filter, top }: Place,
   contents: ScreenContents,
@@ -141,13 +141,13 @@ function placeLine(
     why: [...about, 'Why'],
     help: ['Help'],
   }[kind];
-  // A long name is cut, not the number behind it.
+  // Cuts a long name rather than the number after it.
   const path = cutMiddle(sanitizeLine(trail.join(' > ')), width - count.length);
   const text = `${path}${count}${filter === '' ? '' : `  /${filter}`}`;
   return fit({ text, paint: style.cyan }, width);
 }
 
-/** The rows on the screen, if there are more; of a filtered list, also how many there are without the filter. */
+/** The range of visible rows, if there are more; for a filtered list, also the number without the filter. */
 function countText(top: number, page: number, { keys, total }: Extract<ScreenContents, { kind: 'list' }>): string {
   const { length } = keys.filter(key => key !== NO_POOL);
   if (length <= page) return length === total ? ` (${total})` : ` (${length} of ${total})`;
@@ -155,12 +155,12 @@ function countText(top: number, page: number, { keys, total }: Extract<ScreenCon
   return length === total ? ` (${range})` : ` (${range}, ${total} in all)`;
 }
 
-/** Empty for a text that fits. */
+/** Empty if the text fits. */
 function linesText(top: number, page: number, length: number): string {
   return length <= page ? '' : ` (lines ${top + 1}-${Math.min(top + page, length)} of ${length})`;
 }
 
-/** The last message; else why events are missing; else what is wrong with the selected pool. */
+/** The last message; else why events are missing; else the problem of the selected pool. */
 function messageLine(state: ViewState, contents: ScreenContents, width: number, facts: ScreenFacts): string {
   const { live, style, usage } = facts;
   const { message, mode } = state;
@@ -181,7 +181,7 @@ function messageLine(state: ViewState, contents: ScreenContents, width: number, 
   return contents.kind === 'text' ? fit('', width) : fit({ text, paint: style.yellow }, width);
 }
 
-/** What is typed, and where it leads: `:gp█  gpu  gpu-1`. */
+/** The typed text and its candidates: `:gp█  gpu  gpu-1`. */
 function jumpLine(text: string, width: number, { names }: ScreenFacts): string {
   const found = text === '' ? COMMANDS : jumpCandidates(text, [...names(), ...COMMANDS]).slice(0, MAX_CANDIDATES);
   return fit(partsThatFit([`:${tail(text, width - 2)}█`, ...found], width), width);
@@ -193,7 +193,7 @@ function tail(text: string, width: number): string {
   return lines.at(-1) ?? '';
 }
 
-/** Two spaces between two keys. */
+/** Two spaces separate keys. */
 const HINTS: Readonly<Record<Place['kind'], string>> = {
   pools:
     '? help  q quit  enter nodes  d describe  t usage  / filter  : jump  e events  = diff  r reconcile  p pods  y yaml  c cordon  u uncordon  D drain',
@@ -221,7 +221,7 @@ function hintLine(state: ViewState, width: number, style: Style): string {
   return fit({ text: partsThatFit(hints.split('  '), width), paint: style.dim }, width);
 }
 
-/** Drawn over the last lines: the question, or a message too long for its line. */
+/** Drawn over the last lines: the question, or a message that does not fit on its line. */
 function boxLines({ mode, message }: ViewState, width: number, { style }: ScreenFacts): string[] {
   if (mode.kind === 'confirm') {
     return box([...wrap(questionText(mode.target), width), 'y yes   any other key no'], width, text => text);
@@ -244,13 +244,13 @@ function paintOf({ isError }: { isError: boolean }, style: Style): (text: string
   return isError ? style.red : style.yellow;
 }
 
-/** The first parts that fit, none of them cut. */
+/** The first parts that fit uncut. */
 function partsThatFit(parts: readonly string[], width: number): string {
   const joined = parts.join('  ');
   return parts.length > 1 && widthOf(joined) > width ? partsThatFit(parts.slice(0, -1), width) : joined;
 }
 
-/** Exactly so many lines: cut, or filled up with empty ones. */
+/** Exactly this many lines: cut, or padded with empty ones. */
 function fill(lines: readonly string[], count: number): string[] {
   return [...lines.slice(0, count), ...Array.from({ length: Math.max(count - lines.length, 0) }, () => '')];
 }

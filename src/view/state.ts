@@ -1,4 +1,4 @@
-/** Keys over the keys of the current rows. Pure; side effects (quit, cordon, read, a command) are an Effect. */
+/** Handles keys, given the keys of the rows. Pure; side effects (quit, cordon, read, a command) are an Effect. */
 import { commandOf, editedText, isQuit, jump, type Key, move } from './keys.ts';
 import {
   isText,
@@ -46,7 +46,7 @@ export function press(before: ViewState, key: Key, screen: ScreenData): KeyResul
   }
 }
 
-/** Pasted text goes into the filter and the name to jump to only: elsewhere it would be read as keys. */
+/** Pasted text only goes into the filter and the name to jump to: elsewhere it would act as keys. */
 export function paste(state: ViewState, text: string): ViewState {
   const line = text.split(/[\r\n]/, 1)[0] ?? '';
   const { mode } = state;
@@ -58,7 +58,7 @@ export function withMessage(state: ViewState, text: string, isError = false): Vi
   return { ...state, message: { text, isError } };
 }
 
-/** The text that was read for a place, unless that was left. */
+/** Sets the text that was read for a place, unless the user has left it. */
 export function withText(state: ViewState, read: ReadPlace, text: string): ViewState {
   const isReadPlace = ({ kind, pool, subject }: Place) =>
     kind === read.kind && pool === read.pool && subject === read.subject;
@@ -69,7 +69,7 @@ function act(state: ViewState, key: Key, screen: ScreenData): KeyResult {
   const place = placeOf(state);
   const moved = move(place, key, screen);
   if (moved !== undefined) return { state: withPlace(state, moved) };
-  // Readers of the help try its keys: a key that does not scroll only closes it.
+  // Users of the help try its keys: a key that does not scroll only closes the help.
   if (place.kind === 'help') return { state: back(state, key) };
   const sort = isText(place) ? undefined : screen.sorts.get(key);
   if (sort !== undefined) {
@@ -142,7 +142,7 @@ function typeFilter(state: ViewState, key: Key): ViewState {
   return text === undefined ? browse(state) : withPlace(state, { filter: text });
 }
 
-/** esc removes the filter first. */
+/** esc first removes the filter. */
 function back(state: ViewState, key: Key): ViewState {
   if (key === 'escape' && placeOf(state).filter !== '') return withPlace(state, { filter: '' });
   return state.places.length > 1 ? { ...state, places: state.places.slice(0, -1) } : state;
@@ -164,7 +164,7 @@ function showEvents(state: ViewState, place: Place): ViewState {
   return push(state, { kind: 'events', pool: of, sort: { by: 'L', descending: false } });
 }
 
-/** Opens the text of a pool or node, which is to be read; where it is shown, it is read again. */
+/** Opens the text of a pool or node and reads it; reads it again if it is already open. */
 function read(state: ViewState, kind: ReadKind, { pool, subject }: Omit<ReadPlace, 'kind'>): KeyResult {
   if (pool === undefined && subject === undefined) return { state };
   if (pool === NO_POOL && subject === undefined && kind !== 'pods') return { state: withMessage(state, NO_SUCH_POOL) };
@@ -173,7 +173,7 @@ function read(state: ViewState, kind: ReadKind, { pool, subject }: Omit<ReadPlac
   return { state: isShown ? state : push(state, opened), effect: { kind: 'read', place: opened } };
 }
 
-/** `:nodes` and the like: from the list of pools on, so that esc leads there. */
+/** Opens the list of `:nodes` etc. on top of the list of pools, to which esc returns. */
 function openList(state: ViewState, command: 'pools' | 'nodes' | 'pods' | 'events'): KeyResult {
   const root: ViewState = { ...state, places: [state.places[0] ?? START] };
   const all = { pool: undefined, subject: undefined };
@@ -195,7 +195,7 @@ function reconcile(state: ViewState, pool: string | undefined): KeyResult {
 
 function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResult {
   const node = nodeOf(place);
-  // In the list of nodes the whole pool is never meant: the list may be filtered.
+  // In the list of nodes, never use the whole pool: the list may be filtered.
   if (node === undefined && place.kind === 'nodes') return { state };
   const pool = node === undefined ? poolOf(place) : ownerOf(node);
   if (node !== undefined && pool === undefined)
@@ -207,28 +207,28 @@ function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResu
 
 const NO_SUCH_POOL = `${NO_POOL} is not a pool: these nodes match no pool`;
 
-/** The selected pool, or the one that the place is about. */
+/** The selected pool, or the pool of the place. */
 function poolOf({ kind, pool, selected }: Place): string | undefined {
   return kind === 'pools' ? selected : pool;
 }
 
-/** In the list of all nodes, the pool of the selected one. */
+/** In the list of all nodes, the pool of the selected node. */
 function poolOrOwner(place: Place, { ownerOf }: ScreenData): string | undefined {
   const pool = poolOf(place);
   const node = nodeOf(place);
   return pool === undefined && node !== undefined ? (ownerOf(node) ?? NO_POOL) : pool;
 }
 
-/** The selected node, or the one that the place is about. */
+/** The selected node, or the node of the place. */
 function nodeOf({ kind, selected, subject }: Place): string | undefined {
   if (kind === 'nodes') return selected;
   return kind === 'event' ? undefined : subject;
 }
 
-/** Asks for a node. Of a pool the command does, which names cordons and maintenances of others. */
+/** Asks about a node. For a pool, the command asks, and names cordons and maintenances of others. */
 function cordon(state: ViewState, place: Place, screen: ScreenData, unschedulable: boolean): KeyResult {
   const name = nodeOf(place);
-  // In the list of nodes the whole pool is never meant: the list may be filtered.
+  // In the list of nodes, never use the whole pool: the list may be filtered.
   if (name === undefined && place.kind !== 'nodes') {
     const pool = poolOf(place);
     if (pool === undefined) return { state };
@@ -244,7 +244,7 @@ function cordon(state: ViewState, place: Place, screen: ScreenData, unschedulabl
   return { state: { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } } };
 }
 
-/** Why there is no column to sort by. */
+/** Why there is no such column to sort by. */
 function noUsed(key: Key, { usage }: ViewState): string {
   if (!usage) return `${key} sorts by used resources: press t first`;
   return `${key} sorts by used resources, which are unknown: metrics.k8s.io is not served or not read yet`;

@@ -1,4 +1,4 @@
-/** What pods request and nodes use, for the dashboard: read while it is shown, and slowly, because every pod is read. */
+/** Requests and usage for the dashboard: read only while shown, and slowly, because every pod is read. */
 import type { Clock } from '../controller/clock.ts';
 import type { Connection } from '../kube/connect.ts';
 import type { NodeUsage, PodDemand, PodsPort } from '../kube/resources/pods.ts';
@@ -11,10 +11,10 @@ export type LiveUsage =
   | { kind: 'read'; demand: PodDemand; used: NodeUsage };
 
 export interface UsagePoll {
-  /** Starts reading, or stops it; the last values are kept. Shown again, it reads when the next read is due. */
+  /** Starts or stops reading; keeps the last values. When shown again, reads once the next read is due. */
   setShown(isShown: boolean): void;
   current(): LiveUsage;
-  /** Grows with every read. */
+  /** Increases with every read. */
   version(): number;
 }
 
@@ -27,9 +27,9 @@ export interface UsageDeps {
 }
 
 const INTERVAL_MS = 30_000;
-/** Reading takes a twentieth of the time at most, however many pods there are. */
+/** Reading takes at most 1/20 of the time, however many pods there are. */
 const MAX_SHARE = 20;
-/** As `top` waits for metrics. */
+/** The same as in `top`. */
 const USAGE_WAIT_MS = 5_000;
 
 export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps): UsagePoll {
@@ -37,7 +37,7 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
   let version = 0;
   let shown = false;
   let isReading = false;
-  /** In time of the clock; also limits reads when it is hidden and shown again. */
+  /** In the clock's time; also limits reads when usage is hidden and shown again. */
   let nextAt = Number.NEGATIVE_INFINITY;
   let cancelNext: (() => void) | undefined;
 

@@ -1,4 +1,4 @@
-/** A reflector each for pools, nodes and events about pools, and whether the server is reached. Writes nothing. */
+/** One reflector each for pools, nodes and pool events, and whether the server is reachable. Writes nothing. */
 import { objectsOf } from '../commands/shared/follow.ts';
 import type { Clock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
@@ -14,25 +14,25 @@ import { EventHandlers } from '../reconciler/event-handlers.ts';
 import { type ClusterState, clusterStateOf, looksSame } from '../reconciler/state/cluster-state.ts';
 import { annotationReader } from '../reconciler/state/unread-annotations.ts';
 
-/** Why a resource is not followed right now. */
+/** Why a resource is not being watched right now. */
 export interface WatchOutage {
   resource: string;
   message: string;
-  /** The last response or event for the resource, in milliseconds of `now`; undefined before the first. */
+  /** Time of the last response or event for the resource, in milliseconds of `now`; undefined before the first. */
   since: number | undefined;
 }
 
 export interface LiveView {
-  /** Replaced after a restore of etcd: do not keep a reference. */
+  /** Replaced after a restore of etcd, so do not keep a reference. */
   readonly clusterState: ClusterState;
-  /** Events about pools, by a key of their own. */
+  /** Events about pools, with unique keys. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
   outages(): WatchOutage[];
-  /** Grows with every change that the screen shows. */
+  /** Increases with every visible change. */
   version(): number;
-  /** By which rollouts settle. */
+  /** The clock for the settle times of rollouts. */
   serverTime(): Date;
-  /** Resolves when pools and nodes are there. Throws NodepoolError when there is no permission to read them. */
+  /** Resolves when pools and nodes are loaded. Throws NodepoolError if the user may not read them. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -45,14 +45,14 @@ export interface LiveViewDeps {
   events: Pick<EventsPort, 'watch'>;
   clock: Clock;
   now: () => Date;
-  /** From 0 up to, not including, 1. */
+  /** From 0 inclusive to 1 exclusive. */
   random: () => number;
   log: Log;
-  /** Called for every change that the screen shows. */
+  /** Called for every visible change. */
   onChange: () => void;
 }
 
-/** Without these there is nothing to show; their resources as RBAC names them. */
+/** The dashboard needs these; with the resource names of RBAC. */
 const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.lailin.xyz', nodes: 'nodes' };
 
 export function createLiveView(deps: LiveViewDeps): LiveView {
@@ -64,7 +64,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     handlers = new EventHandlers({ state: clusterState, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
   };
   show([], []);
-  /** Resources whose next events are of another history: a ClusterState would take them for the past. */
+  /** Resources whose next events follow a restore of etcd: a ClusterState would ignore them as outdated. */
   const restored = new Set<string>();
   const showAnew = (resource: string) => {
     if (!restored.delete(resource)) return;
@@ -72,7 +72,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   };
   const outages = new Map<string, WatchOutage>();
   const refused = Promise.withResolvers<never>();
-  // After start() nothing awaits it.
+  // After start() it is no longer awaited.
   refused.promise.catch(() => {});
   let version = 0;
   const changed = () => {
@@ -114,7 +114,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   nodes.subscribe(event => {
     showAnew(nodes.name);
     handlers.node(event);
-    // Thousands of nodes have a heartbeat in every second.
+    // Thousands of nodes send a heartbeat every second.
     if (event.type !== 'updated' || !looksSame(event.old.object, event.item.object)) changed();
   });
   events.subscribe(changed);
@@ -140,9 +140,9 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   };
 }
 
-/** The same source; calls `report` with every failure, and with undefined for every response or event. */
+/** The same source, but calls `report` with every failure, and with undefined for every response or event. */
 function observed(source: Source, report: (failure: Failure | undefined) => void): Source {
-  // 410 Expired is no outage: the reflector lists next.
+  // 410 Expired is not an outage: the reflector lists again.
   const end = (failure: Failure) => report(failure.kind === 'refused' && failure.status === 410 ? undefined : failure);
   return {
     async list(options) {

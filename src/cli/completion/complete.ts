@@ -1,6 +1,6 @@
 /**
- * Completes a command line with cobra's protocol: a candidate on each line, with a tab before its description, and on the
- * last line a colon and the directive. Errors give an empty answer and print nothing.
+ * Completes a command line with cobra's protocol: one candidate per line, with a tab before its description, and a last
+ * line with a colon and the directive. On an error the answer is empty, and nothing is printed.
  */
 import type { NamesPort } from '../../kube/resources/names.ts';
 import type { Io } from '../io.ts';
@@ -22,9 +22,7 @@ export interface CompletionCandidate {
 export interface CompletionOptions {
   /** The words after the program's name; the last is the one at the cursor. */
   words: string[];
-  /**
-   * Candidates are whole words; else, as cobra's, the value alone after `--flag=`. Some cases only whole words can express.
-   */
+  /** Returns candidates as whole words, which some cases need; else, as cobra, only the value after `--flag=`. */
   wholeWords: boolean;
   commands: Grammar;
   io: Pick<Io, 'env' | 'now'>;
@@ -53,8 +51,8 @@ export async function complete(options: CompletionOptions): Promise<string> {
 }
 
 /**
- * The part of a word that cobra's scripts put before a candidate. The one for bash takes it up to the first `=`, those for
- * zsh and fish from the first `-` up to the last `=`: undefined where no answer is right for all.
+ * The part of a word that cobra's scripts put before a candidate: in bash the part up to the first `=`, in zsh and fish
+ * the part from the first `-` to the last `=`. Undefined where no answer is right for all.
  */
 function cobraPrefix(word: string): string | undefined {
   const [inBash = ''] = /^-[^=]*=/.exec(word) ?? [];
@@ -86,7 +84,7 @@ async function find(options: CompletionOptions): Promise<Completions> {
   }
 }
 
-/** With the kind or the namespace that was typed before the name. */
+/** Includes the kind or namespace that was typed before the name. */
 async function argumentValues(
   source: CompletionSource,
   typed: string,
@@ -116,7 +114,7 @@ function commandNames(commands: Grammar): CompletionCandidate[] {
   ];
 }
 
-/** A flag that was given is offered again only if it is repeatable. */
+/** Offers a flag again only if it is repeatable. */
 function flagNames({ command, grammar, flags }: CompletionLine): CompletionCandidate[] {
   const offered = Object.values(grammar?.flags ?? {}).filter(
     ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
@@ -182,28 +180,28 @@ async function values(
   }
 }
 
-/** The keys of the resources that are shown: by default the usual ones and the cluster's accelerators. */
+/** The keys of the resources that the command shows: by default the usual ones and the cluster's accelerators. */
 async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CompletionLine): Promise<string[]> {
   const { usualResources } = await import('../../nodepool/quantity/amounts.ts');
   const known = await live().catch(() => []);
   const chosen = flags.get('resources')?.at(-1) ?? '';
   const shown = chosen === '' ? usualResources(known) : chosen === 'all' ? known : chosen.split(',');
   const resource = typed.slice(0, Math.max(typed.lastIndexOf('.'), 0));
-  // Pods have no such figures.
+  // Pods have no "free" figures.
   const ofPods = flags.has('pods');
   const measures = SORT_MEASURES.filter(measure => !ofPods || !/free$/i.test(measure));
   if (shown.includes(resource)) return measures.map(measure => `${resource}.${measure}`);
   return ofPods ? ['name', ...shown.filter(name => name !== 'pods')] : ['name', 'nodes', ...shown];
 }
 
-/** The pools whose nodes are offered: arguments other than nodes, and `--from`. */
+/** The pools whose nodes are offered: the values of arguments other than nodes, and of `--from`. */
 function poolsBefore({ grammar, earlierArgs, flags }: CompletionLine): string[] {
   const args = Object.values(grammar?.args ?? {});
   const pools = earlierArgs.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
   return [...pools, ...(flags.get('from') ?? [])].map(name => name.replace(POOL_KIND, ''));
 }
 
-/** The global flags so far: among them are those that choose server and user. */
+/** The global flags so far, which include those that choose the server and the user. */
 function accessFlags({ grammar, flags }: CompletionLine, { HOME: home = '~' }: Io['env']): FlagValues {
   const global = Object.values(grammar?.flags ?? {}).filter(({ helpGroup }) => helpGroup === GLOBAL);
   return Object.fromEntries(
@@ -222,12 +220,12 @@ function effects(typed: string): string[] {
   return ['NoSchedule', 'PreferNoSchedule', 'NoExecute'].map(effect => typed.slice(0, colon + 1) + effect);
 }
 
-// What an argument may have before the name: its kind, as in `node/NAME`, or the namespace of a pod.
+// What an argument may have before the name: a kind, as in `node/NAME`, or the namespace of a pod.
 
 interface ArgPrefix {
   prefix: string;
   what: LiveNames;
-  /** Of pods, where the prefix names it. */
+  /** The namespace of a pod, if the prefix names one. */
   namespace?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The part of oclif.manifest.json that is read without oclif: for completion, and to find the command behind global flags. */
+/** The part of oclif.manifest.json that is read without oclif: for completion, and to find a command after flags. */
 
 export interface Flag {
   name: string;
@@ -40,7 +40,7 @@ export function globalFlags(commands: Grammar): Flags {
   return Object.fromEntries(Object.entries(any?.flags ?? {}).filter(([, { helpGroup }]) => helpGroup === GLOBAL));
 }
 
-/** `--name`, `--name=value`, `-n`, `-nvalue`, `-n=value`; of `-wy` the flag is -w. */
+/** Matches `--name`, `--name=value`, `-n`, `-nvalue` and `-n=value`; for `-wy` the flag is -w. */
 export function flagOf(word: string, flags: Flags = {}): { flag: Flag | undefined; value: string | undefined } {
   const all = Object.values(flags);
   if (word.startsWith('--')) {

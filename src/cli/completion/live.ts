@@ -1,6 +1,6 @@
 /**
- * Names in the cluster and the kubeconfig: from the cache while it is fresh, else from the server, with a short timeout. With the
- * cache, and the check that candidates are safe in a command line.
+ * Names from the cluster and the kubeconfig: from the cache while it is fresh, else from the server with a short
+ * timeout. Also the cache itself, and the check that candidates are safe in a command line.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { ownValue } from '../../nodepool/json.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
 import type { LiveNames } from './sources.ts';
 
-/** Younger entries are used without asking the server. */
+/** Entries younger than this are used without a request to the server. */
 const FRESH_MS = 10_000;
-/** Younger entries are used when the server does not answer in time. */
+/** Entries younger than this are used when the server does not answer in time. */
 const USABLE_MS = 300_000;
-/** Timeout without a usable entry; short, since the user waits at the key. */
+/** Timeout without a usable entry; short because the user is waiting. */
 const TIMEOUT_MS = 800;
 /** Timeout with a usable entry. */
 const SHORT_TIMEOUT_MS = 300;
@@ -22,15 +22,15 @@ const SHORT_TIMEOUT_MS = 300;
 export interface LiveOptions {
   /** For members, nonMembers and revisions: the pools in the command line. */
   pools?: readonly string[];
-  /** For poolLabels and nodeLabels: the values of this key in place of the keys. */
+  /** For poolLabels and nodeLabels: return the values of this key instead of the keys. */
   labelKey?: string | undefined;
-  /** Of pods; undefined: that of the kubeconfig. */
+  /** The namespace of pods; undefined: the one in the kubeconfig. */
   namespace?: string | undefined;
   env: Record<string, string | undefined>;
   now: () => Date;
 }
 
-/** Only names that a shell needs not quote. Rejects when the server cannot be asked. */
+/** Returns only names that need no quoting in a shell. Rejects when the server cannot be reached. */
 export async function liveNames(what: LiveNames, port: NamesPort, options: LiveOptions): Promise<string[]> {
   return (await allNames(what, port, options)).filter(isSafeName);
 }
@@ -73,7 +73,7 @@ async function allNames(what: LiveNames, port: NamesPort, options: LiveOptions):
       return options.pools?.length ? named : [...new Set(Object.values(revisions).flat())];
     }
     case 'annotations':
-      // Values may be anything.
+      // Annotation values may contain anything.
       return options.labelKey === undefined ? ((await cached('pools', port, options)).annotations ?? []) : [];
   }
 }
@@ -82,13 +82,13 @@ function labelsOf({ labelKeys, labelValues = {} }: CompletionNames, { labelKey }
   return labelKey === undefined ? labelKeys : (ownValue(labelValues, labelKey) ?? []);
 }
 
-/** The nodes of these pools, or the nodes of no pool; without pools all nodes. */
+/** The nodes of these pools (members), or the nodes that are in no pool (nonMembers); without pools, all nodes. */
 function byMembership(what: 'members' | 'nonMembers', nodes: CompletionNames, pools: readonly string[]): string[] {
   const { names, recorded = {}, roles = {} } = nodes;
   if (pools.length === 0) return names;
   const byRole = pools.flatMap(pool => ownValue(roles, pool) ?? []);
   if (what === 'members') return [...new Set([...pools.flatMap(pool => ownValue(recorded, pool) ?? []), ...byRole])];
-  // A node of another pool is moved, not added.
+  // Nodes of another pool are left out: they can be moved, but not added.
   const taken = new Set([...Object.values(recorded).flat(), ...byRole]);
   return names.filter(name => !taken.has(name));
 }
@@ -100,7 +100,7 @@ async function cached(
 ): Promise<CompletionNames> {
   const folder = cachePath('completion', env);
   const namespace = kind === 'pods' ? options.namespace || port.namespace() : undefined;
-  // It becomes a part of a path.
+  // The namespace becomes part of a path.
   if (namespace !== undefined && !/^[a-z0-9-]+$/.test(namespace)) throw new Error('not the name of a namespace');
   const hash = createHash('sha256').update(port.identity());
   if (namespace !== undefined) hash.update(`\n${namespace}`);
@@ -119,19 +119,19 @@ async function cached(
   }
 }
 
-// Cached names, in files that only the user can read. Nothing in here throws.
+// Caches names in files that only the user can read. Nothing in here throws.
 
-/** Older files are deleted: names of a cluster are not kept for ever. */
+/** Older files are deleted, so that names of a cluster are not kept forever. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
-/** Undefined without a valid entry. @param key a file name */
+/** Undefined if there is no valid entry. @param key a file name */
 function readCache(folder: string, key: string, now: Date): { names: CompletionNames; ageMs: number } | undefined {
   const cacheFolder = privateFolder(folder);
   if (cacheFolder === undefined) return undefined;
   try {
     const { at, ...names }: CompletionNames & { at: number } = JSON.parse(readFileSync(join(cacheFolder, key), 'utf8'));
     const ageMs = now.getTime() - at;
-    // A clock that was set back must not make an entry last for ever.
+    // If the clock was set back, an entry must not stay valid forever.
     const isValid = isNames(names) && ageMs >= 0;
     return isValid ? { names, ageMs } : undefined;
   } catch {
@@ -157,7 +157,7 @@ function writeCache(folder: string, key: string, names: CompletionNames, now: Da
 function removeOld(folder: string, now: Date): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    // Another shell may have renamed it.
+    // Another shell may have renamed the file.
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
     if (now.getTime() - written > MAX_AGE_MS) rmSync(path, { force: true });
   }
@@ -174,27 +174,27 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string');
 }
 
-// Candidates that are safe in a command line. Completion scripts evaluate candidates: that of kubectl 1.32 ran the `$(...)`
-// in the name of a resource, which anybody who writes a node's status chooses.
+// Checks that candidates are safe in a command line. Completion scripts evaluate candidates: the script of kubectl 1.32
+// ran the `$(...)` in a resource name, which anyone who writes a node's status can choose.
 
-/** The characters of names, label keys, contexts, flags and field paths; special to no shell. */
+/** The characters of names, label keys, contexts, flags and field paths; none is special to a shell. */
 const CANDIDATE = /^[A-Za-z0-9._/:=,@+-]+$/;
-/** The same, without a leading dash; a qualified name of Kubernetes has at most 317 characters. */
+/** The same characters, without a leading dash; a qualified name in Kubernetes has at most 317 characters. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._/:=,@+-]{0,511}$/;
-/** All but those and the punctuation of our own sentences, which have no `$`, backquote or backslash. */
+/** All characters but those and our own punctuation. Our descriptions have no `$`, backquote or backslash. */
 const NOT_IN_SENTENCES = /[^A-Za-z0-9._/:=,@+ ;!()'"-]/g;
 
-/** Whether the candidate may be offered; an unsafe one is dropped, as a part of it would be another name. */
+/** Whether the candidate may be offered. Unsafe candidates are dropped, because a part of one would be another name. */
 export function isSafeCandidate(value: string): boolean {
   return CANDIDATE.test(value);
 }
 
-/** The same for a name that somebody else chose. */
+/** Like isSafeCandidate(), for a name that somebody else chose. */
 function isSafeName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** The description of a candidate: our own sentence, never text of a cluster or a file. */
+/** The description of a candidate: always our own text, never text from a cluster or a file. */
 export function safeDescription(text: string): string {
   return text.replaceAll('…', '...').replace(NOT_IN_SENTENCES, '');
 }

@@ -1,4 +1,4 @@
-/** Where the values of a flag or an argument come from, by its name, which means the same in all commands. */
+/** The source of a flag's or an argument's values, by its name, which means the same in all commands. */
 import type { Arg, Flag } from './grammar.ts';
 
 /** Names that are looked up in the cluster or the kubeconfig. */
@@ -6,23 +6,23 @@ export type LiveNames =
   | 'pools'
   | 'nodes'
   | 'poolsAndNodes'
-  /** Nodes of the pools in the command line, and nodes that could be added to them. */
+  /** Nodes of the pools in the command line, and nodes that could be added to these pools. */
   | 'members'
   | 'nonMembers'
   | 'poolLabels'
   | 'nodeLabels'
-  /** Those that a pool may set. */
+  /** Labels that a pool may set. */
   | 'settableLabels'
-  /** Taints of pools. */
+  /** Taints that pools set. */
   | 'taints'
   | 'startupTaints'
-  /** Keys of annotations of pools. */
+  /** Annotation keys that pools set. */
   | 'annotations'
-  /** Numbers of the revisions of the pool in the command line. */
+  /** Revision numbers of the pool in the command line. */
   | 'revisions'
   | 'resources'
   | 'namespaces'
-  /** Of the namespace in the command line, or that of the context. */
+  /** Pods of the namespace in the command line, or in the context. */
   | 'pods'
   | 'contexts'
   | 'clusters'
@@ -33,20 +33,19 @@ export type CompletionSource =
   | { kind: 'files' }
   | { kind: 'words'; words: string[] }
   /**
-   * list: separated by commas. ending: added to each name, before what the user types next; `=` is
-   * followed by the values of that label. usual: always offered.
-   * alone: offered only as the first of a list.
+   * list: values are separated by commas. ending: added to each name before what the user types next; after `=` come
+   * the values of that label. usual: always offered. alone: offered only as the first of a list.
    */
   | { kind: 'live'; what: LiveNames; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
   /** For `top --sort-by`. */
   | { kind: 'sortKeys' }
-  /** The effect of a taint, after `KEY[=VALUE]:`; before that, whole taints. */
+  /** The effect of a taint, after `KEY[=VALUE]:`; before that, complete taints. */
   | { kind: 'effects'; what: LiveNames };
 
 const NONE: CompletionSource = { kind: 'none' };
 const FILES: CompletionSource = { kind: 'files' };
 
-/** In whole: kubectl's scripts do not complete after the second `=` of `--for=condition=`. */
+/** Complete values: kubectl's scripts do not complete after the second `=` of `--for=condition=`. */
 const CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Progressing'].map(type => `condition=${type}`);
 
 const FLAGS: Record<string, CompletionSource> = {
@@ -112,13 +111,13 @@ const NODE_SORT_PATHS = [
   '.allocatable.memory',
 ];
 
-/** Commands that select nodes: with -l, others select pools. */
+/** Commands whose -l selects nodes; in other commands it selects pools. */
 const SELECT_NODES = ['nodes', 'add', 'remove', 'move'];
-/** Commands about an object with a namespace, and no command yet: to others, a namespace means nothing. */
+/** Commands for a namespaced object, and '' for no command yet; other commands ignore the namespace. */
 const OF_NAMESPACE = ['', 'fit'];
 /** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
-/** Formats of `get -o` and `nodes -o`, a free text for the parser. */
+/** Formats of `get -o` and `nodes -o`, which the parser accepts as free text. */
 const FORMATS = [
   'wide',
   'json',
@@ -130,7 +129,7 @@ const FORMATS = [
   'custom-columns=',
   'custom-columns-file=',
 ];
-/** That kubectl prints for `get`. */
+/** Formats that kubectl can print for `get`. */
 const FORMATS_OF_KUBECTL = ['go-template=', 'go-template-file=', 'kyaml'];
 
 export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): CompletionSource {
@@ -155,7 +154,7 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
     return { kind: 'words', words: command === 'get' ? [...FORMATS, ...FORMATS_OF_KUBECTL] : FORMATS };
   }
   const words = helpValue.split('|').filter(word => /^[a-z][a-z-]*=?$/.test(word));
-  // `json|jsonpath=|wide`: the values are in the help. A word in capitals is a placeholder.
+  // `json|jsonpath=|wide`: the help lists the values. A word in capitals is a placeholder.
   return words.length > 1 ? { kind: 'words', words } : NONE;
 }
 

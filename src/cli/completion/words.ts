@@ -1,4 +1,4 @@
-/** What the word at the cursor can be, from the words before it, which are read as oclif's parser reads them. */
+/** Determines what the word at the cursor can be, from the words before it, read as oclif's parser reads them. */
 import { type Arg, type CommandGrammar, type Flag, flagOf, type Grammar, globalFlags } from './grammar.ts';
 
 export type CompletedWord =
@@ -6,23 +6,22 @@ export type CompletedWord =
   /** A command, or a global flag before it. */
   | { kind: 'command' }
   | { kind: 'flag' }
-  /** The value of a flag; the prefix precedes it in the same word: `--output=`. */
+  /** The value of a flag; the prefix is the part of the same word before the value: `--output=`. */
   | { kind: 'value'; flag: Flag; prefix: string }
   | { kind: 'argument'; arg: Arg };
 
 export interface CompletionLine {
   /** '' before the command. */
   command: string;
-  /** Before the command: the global flags. Undefined for an unknown command. */
+  /** Before the command: a grammar with only the global flags. Undefined for an unknown command. */
   grammar: CommandGrammar | undefined;
   wanted: CompletedWord;
   /** Values of the flags given so far, by name; '' for a boolean flag. */
   flags: Map<string, string[]>;
-  /** The arguments given so far. */
   earlierArgs: string[];
 }
 
-/** @param words all after the program's name; the last is the one at the cursor, cut there, and may be empty */
+/** @param words all words after the program's name; the last is the one at the cursor, cut there, and may be empty */
 export function readWords(words: string[], commands: Grammar): CompletionLine {
   const grammar = { args: {}, flags: globalFlags(commands) };
   const line: CompletionLine = { command: '', grammar, wanted: { kind: 'nothing' }, flags: new Map(), earlierArgs: [] };
@@ -31,11 +30,10 @@ export function readWords(words: string[], commands: Grammar): CompletionLine {
   return line;
 }
 
-/** The parser's state at the cursor. */
 interface ParserState {
   /** The flag whose value comes next. */
   pending: Flag | undefined;
-  /** `--` was read: only arguments follow. */
+  /** `--` was read: only arguments can follow. */
   ended: boolean;
 }
 
@@ -86,7 +84,7 @@ function want(
     : { kind: 'argument', arg };
 }
 
-/** Whether the flag may come without a value (see base-command.ts). */
+/** Whether the value of the flag is optional (see base-command.ts). */
 function hasOptionalValue({ name }: Flag): boolean {
   return name === 'dry-run';
 }

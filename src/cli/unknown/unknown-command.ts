@@ -1,4 +1,4 @@
-/** The error of a word that is no command: what to type instead, where other tools have a command of that name. */
+/** The error for an unknown command; it suggests what to type if other tools have a command of that name. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { suggest } from '../../nodepool/text.ts';
@@ -11,7 +11,7 @@ const CONTEXT = 'kubectl config use-context NAME, or --context NAME with any com
 const MAINTENANCE = 'BIN cordon or drain NAME --reason TEXT --until TIME; BIN uncordon NAME ends the maintenance';
 const COPY = 'BIN get NAME -o yaml > FILE, change the name in FILE, then BIN create -f FILE';
 
-/** Each completes "next: ". BIN stands for the program. */
+/** Each text follows "next: ". BIN stands for the program. */
 const INSTEAD: Record<string, string> = {
   ls: 'BIN get',
   list: 'BIN get',

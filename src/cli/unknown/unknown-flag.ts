@@ -1,4 +1,4 @@
-/** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
+/** What to type instead of a flag, an argument or a format that other tools have and the command does not. */
 import { ownValue } from '../../nodepool/json.ts';
 
 const STEPS = '--max-concurrent limits the nodes per step; --canary limits the nodes of the first step';
@@ -6,7 +6,7 @@ const UNINSTALL =
   'BIN uninstall --controller for the controller and the admission policies, then BIN uninstall --cascade for all pools and the CRD';
 const SIZES = 'leave it out: a pool creates no machines; its nodes are those that its selector matches';
 
-/** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
+/** Each text follows "next: ". Keys are command and flag, or the flag alone. BIN stands for the program. */
 export const INSTEAD: Record<string, string> = {
   '-f': 'name a pool, or use -l SELECTOR',
   '-k': 'kubectl apply -k DIR, then BIN reconcile',
@@ -92,7 +92,7 @@ export const INSTEAD: Record<string, string> = {
   'version --short': 'BIN version',
 };
 
-/** Of kubectl's global flags, which may come before the command, those that this program does not have. As INSTEAD. */
+/** For kubectl's global flags that this program does not have, which may precede the command. Texts as in INSTEAD. */
 const GLOBAL_INSTEAD: Record<string, string> = {
   '--cache-dir': 'XDG_CACHE_HOME=DIR in the environment; the cache is DIR/kubectl-nodepool',
   '--kuberc': 'KUBERC=FILE in the environment',
@@ -115,10 +115,10 @@ const SAME: Record<string, string> = {
   '--nodes': '--node',
 };
 
-/** oclif's error for a value of -o. */
+/** oclif's error for an invalid value of -o. */
 const EXPECTED_FORMAT = /^Expected --output=(.*) to be one of: ([^\n]*)/s;
 
-/** @param error of oclif; undefined for others, and where nothing is known */
+/** @param error an error of oclif. Returns undefined for other errors, and if there is no suggestion. */
 export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { flags, args, message = '' } = error as { flags?: unknown; args?: unknown; message?: string };
@@ -134,12 +134,12 @@ function forFlag(word: string, command: string): string | undefined {
   return ownValue(INSTEAD, `${command} ${flag}`) ?? ownValue(INSTEAD, flag) ?? ownValue(GLOBAL_INSTEAD, flag);
 }
 
-/** What to type in place of a flag before the command. */
+/** What to type instead of a flag before the command. */
 export function globalInstead(flag: string, bin: string): string | undefined {
   return ownValue(GLOBAL_INSTEAD, flag)?.replaceAll('BIN', bin);
 }
 
-/** `edit web a=b`, as kubectl label and kubectl taint have it. */
+/** For `edit web a=b`, the syntax of kubectl label and kubectl taint. */
 function forArgument(args: unknown, command: string): string | undefined {
   if (!Array.isArray(args)) return undefined;
   if (command === 'view') return 'BIN view shows all pools, BIN describe NAME shows one';
@@ -149,7 +149,7 @@ function forArgument(args: unknown, command: string): string | undefined {
   return `BIN ${command} NAME --${/:[A-Z]\w+-?$/.test(word) ? 'taint' : 'label'} ${word}`;
 }
 
-/** What to type where the words have a type before the names, as for kubectl: `drain node web-1`. */
+/** What to type if there is a type before the names, as kubectl allows: `drain node web-1`. */
 export function typedInstead([command = '', ...rest]: readonly string[]): string | undefined {
   // `rollout status web`
   const words = command === 'rollout' ? rest.slice(1) : rest;
@@ -157,7 +157,7 @@ export function typedInstead([command = '', ...rest]: readonly string[]): string
   return withoutType(command, flag < 0 ? words : words.slice(0, flag));
 }
 
-// What to write in place of an output format that a command does not have; one wording for all commands.
+// What to write instead of an output format that a command does not have; one wording for all commands.
 
 const TEMPLATES = ['go-template', 'go-template-file', 'template', 'templatefile'];
 
@@ -165,7 +165,7 @@ export function unknownFormat(format: string): string {
   return `unknown output format "${format.split('=', 1)[0]}"`;
 }
 
-/** Completes "next: ". @param formats that the command has */
+/** The text after "next: ". @param formats those that the command has */
 export function formatNext(format: string, formats: readonly string[]): string {
   const use = formats.length === 1 ? `use ${formats[0]}` : `use one of ${formats.join(', ')}`;
   const hint = hintFor(format, formats);
@@ -182,16 +182,16 @@ function hintFor(format: string, formats: readonly string[]): string | undefined
   return kind === 'name' ? '`kubectl nodepool get -o name` prints the names of pools' : undefined;
 }
 
-// The command to use instead, of this program or of kubectl, for a node, a pod or a type in place of a pool's name.
+// The command to use instead, of this program or kubectl, when a node, a pod or a type replaces a pool's name.
 
-/** These take a type before the name in kubectl. */
+/** Commands that take a type before the name in kubectl. */
 const TYPED = ['get', 'describe', 'edit', 'delete', 'top', 'wait'];
-/** These take a node's name in kubectl. */
+/** Commands that take a node's name in kubectl. */
 const OF_NODES = ['cordon', 'uncordon', 'drain'];
 
 const TYPE_AND_NAME = /^(nodes?|no|pods?|po)\/(.+)$/;
 
-/** For a user who typed the resource's type before the names, as kubectl has it: `get nodes`, `describe pod/web`. */
+/** For users who type the resource's type before the names, as kubectl allows: `get nodes`, `describe pod/web`. */
 export function withoutType(command: string, words: readonly string[]): string | undefined {
   const [type = '', ...names] = splitTypes(words);
   if (/^(nodepools?(\.nodes\.lailin\.xyz)?|npools?|pools?)$/.test(type))
@@ -202,7 +202,7 @@ export function withoutType(command: string, words: readonly string[]): string |
   return `for ${isNode ? 'nodes' : 'pods'}: ${either(ours, theirsFor(command, type, names))}`;
 }
 
-/** @param pool the one that all the nodes are in; undefined: none */
+/** @param pool the pool that has all the nodes; undefined if there is none */
 export function forNodes(command: string, nodes: readonly string[], pool: string | undefined): string {
   const what = nodes.map(name => `"${name}"`).join(', ');
   const are = nodes.length === 1 ? 'is a node' : 'are nodes';
@@ -210,7 +210,7 @@ export function forNodes(command: string, nodes: readonly string[], pool: string
   return `${what} ${are} of ${pool === undefined ? 'no pool' : `pool ${pool}`}: ${either(ours, theirsFor(command, 'node', nodes))}`;
 }
 
-/** `node/a` as a user types it, and `kubectl get nodes -o name` prints it. */
+/** Splits `node/a`, as users type it and `kubectl get nodes -o name` prints it. */
 function splitTypes(words: readonly string[]): string[] {
   const [, type] = TYPE_AND_NAME.exec(words[0] ?? '') ?? [];
   return type === undefined ? [...words] : [type, ...words.map(word => word.replace(TYPE_AND_NAME, '$2'))];

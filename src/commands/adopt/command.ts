@@ -68,7 +68,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
 
     const pools = poolsToCreate(candidates, names.length > 0);
     for (const text of leftOut(candidates)) showWarning(io, text);
-    // One name gives one object, as with kubectl get, however many pools are new.
+    // One name gives one object, as in kubectl get, however many pools are new.
     const asList = names.length !== 1;
     if (!flags.create) {
       await warnOfKubelets(pools, readProtection(pools, connection, deps), io);

@@ -1,4 +1,4 @@
-/** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
+/** Creates pools from the labels of existing nodes, with the nodes as they are at the time of approval. */
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { noun } from '../../nodepool/text.ts';
@@ -10,18 +10,18 @@ import { type AdoptOptions, type AdoptReader, findAdoptable, poolsToCreate } fro
 
 export interface AdoptResult {
   created: RawPool[];
-  /** Of pools that were found first and not created: their name was taken meanwhile, or the server refused them. */
+  /** Pools that were found but not created: the name was taken in the meantime, or the server refused them. */
   errors: NodepoolError[];
 }
 
-/** @returns undefined when a person said no. Throws as createPools(). */
+/** @returns undefined if the user declined. Throws like createPools(). */
 export async function createAdopted(
   { pools: found, labels, dryRun }: { pools: NodePool[]; labels: AdoptOptions['labels']; dryRun: DryRun },
   deps: CreateDeps & AdoptReader,
 ): Promise<AdoptResult | undefined> {
   const names = found.map(({ metadata }) => metadata.name);
   let proposed: NodePool[] | undefined = found;
-  // While a person thinks, nodes change, and with them the spec of a pool.
+  // While the user decides, nodes can change, and with them the spec of a pool.
   const propose = async () => {
     const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names, isGoneIgnored: true }, deps), true);
     proposed = undefined;
@@ -62,7 +62,7 @@ async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promi
   );
 }
 
-/** A yes covers the pools as they are proposed now: other labels, taints or annotations would be other pools. */
+/** An approval covers exactly the proposed pools: other labels, taints or annotations make other pools. */
 function questionOf(pools: NodePool[]): Question {
   const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
   return { covers };

@@ -5,10 +5,10 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
 import { cut } from '../../print/width.ts';
 
-/** Taints beyond this many characters are counted. */
+/** Beyond this many characters, further taints are only counted. */
 const TAINTS_WIDTH = 32;
 
-/** @param terminalWidth fits the table into it; undefined keeps every cell whole */
+/** @param terminalWidth the table is fitted to it; undefined keeps every cell whole */
 export function renderCandidates(candidates: PoolCandidate[], style: Style, terminalWidth?: number): string {
   const { header, cells } = fittedRows(columnsOf(style), candidates, terminalWidth);
   return renderTable([header, ...cells]);
@@ -20,7 +20,7 @@ function columnsOf(style: Style): Column<PoolCandidate>[] {
     { header: 'STATE', cell: candidate => stateCell(candidate, style), cutFrom: 0 },
     { header: 'NODES', cell: ({ nodes }) => String(nodes.length) },
     { header: 'READY', cell: ({ nodes }) => String(nodes.filter(({ ready }) => ready).length), rank: 3 },
-    // The label tells it.
+    // The label already shows the provider.
     { header: 'PROVIDER', cell: ({ provider }) => provider, rank: 4 },
     { header: 'LABEL', cell: ({ label }, _, width) => cut(label, width), rank: 1, cutFrom: 2 },
     { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), rank: 2, cutFrom: 2 },
@@ -38,7 +38,7 @@ function columnsOf(style: Style): Column<PoolCandidate>[] {
     },
     {
       header: 'ANNOTATIONS',
-      // Values have spaces.
+      // Annotation values may contain spaces, so only keys are shown.
       cell: ({ pool }, _, width) => cut(firstOf(Object.keys(pool.spec.annotations ?? {})), width),
       rank: 7,
       cutFrom: Infinity,
@@ -46,7 +46,7 @@ function columnsOf(style: Style): Column<PoolCandidate>[] {
   ];
 }
 
-/** One word, as every cell: scripts split lines at spaces. */
+/** One word, like every cell: scripts split lines at spaces. */
 function stateCell({ state }: PoolCandidate, style: Style): Cell {
   switch (state.kind) {
     case 'new':

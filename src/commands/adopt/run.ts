@@ -1,4 +1,4 @@
-/** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
+/** Finds node groups by node labels, and proposes NodePools that adopt them without changing a node. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import { findCandidates, type PoolCandidate, type PoolOverlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
@@ -13,11 +13,11 @@ import { takenText } from '../shared/create/pool-exists.ts';
 import { allPermitted } from '../shared/refusals.ts';
 
 export interface AdoptOptions {
-  /** Label keys to look for in place of the known ones; empty: the known ones. */
+  /** Label keys to search instead of the well-known ones; empty: the well-known ones. */
   labels: string[];
-  /** Pools, as they are proposed, to look at alone; empty: all. */
+  /** Names of proposed pools to consider; empty: all. */
   names: string[];
-  /** Ignore names that are not found: they were proposed before. */
+  /** Ignore names that are not found, because they were proposed earlier. */
   isGoneIgnored?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface AdoptReader extends Pick<Connection, 'annotatedNodes'> {
   cluster: Pick<ClusterReader, 'pools' | 'rules'>;
 }
 
-/** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
+/** Reads pools and nodes. Throws NodepoolError for an invalid key, and for a name that is not found. */
 export async function findAdoptable(
   { labels, names, isGoneIgnored = false }: AdoptOptions,
   { cluster, annotatedNodes }: AdoptReader,
@@ -58,14 +58,14 @@ export async function findAdoptable(
   return withOverlaps(names.length === 0 ? found : found.filter(({ pool }) => names.includes(pool.metadata.name)));
 }
 
-/** The pools to create: candidates that are new. @param named then one that shares nodes with another is an error */
+/** The pools to create: the new candidates. @param named a candidate that shares nodes with another is an error */
 export function poolsToCreate(candidates: PoolCandidate[], named: boolean): NodePool[] {
   const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
   if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state);
   return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
 }
 
-/** Of those that poolsToCreate() leaves out since they share nodes with others: a sentence each. */
+/** A sentence for each candidate that poolsToCreate() leaves out because it shares nodes with others. */
 export function leftOut(candidates: readonly PoolCandidate[]): Warning[] {
   return candidates.flatMap(({ pool, state }) => {
     if (state.kind !== 'overlap') return [];
@@ -74,7 +74,7 @@ export function leftOut(candidates: readonly PoolCandidate[]): Warning[] {
   });
 }
 
-/** Of these pools, those that take control-plane nodes. @param created else they cannot be edited yet */
+/** For pools that select control-plane nodes. @param created false if they cannot be edited yet */
 export function controlPlaneWarnings(
   candidates: readonly PoolCandidate[],
   pools: readonly Pick<NodePool, 'metadata'>[],

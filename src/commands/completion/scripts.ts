@@ -1,17 +1,17 @@
 /**
- * The completion scripts of the shells: each calls `kubectl-nodepool __completeWords` and shows its answer, for
- * `kubectl-nodepool` and for `kubectl nodepool`. Other command lines of kubectl stay with kubectl's own script, which may be
- * loaded before, later or never.
+ * The completion scripts of the shells, for `kubectl-nodepool` and `kubectl nodepool`: each calls `kubectl-nodepool
+ * __completeWords` and shows its answer. kubectl's own script, which may be loaded before, later or never, still
+ * completes all other kubectl commands.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * Bash passes words as typed, with quotes, and also splits them at `=`, `:` and `@`: the script joins them again and removes
- * quotes without evaluating anything. It replies with the part of a candidate after the last of these characters (from the
- * `@` on, as readline counts it); in quotes, with the part after the quote. Works with bash 3.2 of macOS, without
- * bash-completion.
+ * Bash passes words as typed, with quotes, and also splits them at `=`, `:` and `@`: the script joins them again and
+ * removes quotes without evaluating anything. It replies with the part of a candidate after the last of these
+ * characters (from the `@` on, as readline counts it), or inside quotes with the part after the quote. Works with bash
+ * 3.2 of macOS, without bash-completion.
  */
 const BASH = `# bash completion for kubectl-nodepool
 # Sets plain to a word without its quotes, open to the quote that is not closed, and start to where in plain that was.
@@ -111,7 +111,7 @@ alias __start_kubectl=_kubectl_nodepool_others
 complete -p kubectl &>/dev/null || complete -o default -F __start_kubectl kubectl
 `;
 
-/** Functions for a pattern (-p) are called before the one for the name, which kubectl's own script sets. */
+/** zsh calls functions for a pattern (-p) before the function for the name, which kubectl's own script sets. */
 const ZSH = `#compdef kubectl-nodepool -p kubectl
 # zsh completion for kubectl-nodepool
 _kubectl-nodepool() {
@@ -154,7 +154,7 @@ else
 fi
 `;
 
-/** kubectl's own script erases the completions of kubectl, but not the commands that it wraps. */
+/** kubectl's own script erases the completions of kubectl, but not those of commands that wrap it. */
 const FISH = `# fish completion for kubectl-nodepool
 function __kubectl_nodepool_complete
     set -l words (commandline -opc)
@@ -192,7 +192,7 @@ complete -c __kubectl_with_nodepool -e
 complete -c __kubectl_with_nodepool -n __kubectl_nodepool_is_plugin -f -a '(__kubectl_nodepool_complete)'
 `;
 
-/** The executable that kubectl's completion calls; the same as bin/kubectl_complete-nodepool. */
+/** The executable that kubectl's completion calls; the same text as bin/kubectl_complete-nodepool. */
 const KUBECTL = `#!/bin/sh
 # kubectl's completion runs this for \`kubectl nodepool\`.
 exec kubectl-nodepool __complete "$@"
@@ -200,7 +200,7 @@ exec kubectl-nodepool __complete "$@"
 
 const SCRIPTS: Record<Shell, string> = { bash: BASH, zsh: ZSH, fish: FISH, kubectl: KUBECTL };
 
-/** With the last newline. */
+/** Includes the last newline. */
 export function completionScript(shell: Shell): string {
   return SCRIPTS[shell];
 }

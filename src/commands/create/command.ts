@@ -78,9 +78,9 @@ ${EXIT_STATUS}`;
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: EarlierWrite | undefined;
     let protection: Protection | Promise<Protection> = 'none';
-    // A controller that runs applies the pools as soon as they are there.
+    // A running controller applies the pools as soon as they exist.
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
-    // For the advice where a pool exists: which file below a directory has it is not known.
+    // For the advice when a pool already exists: with --recursive, it is unknown which file declares it.
     const files = flags.recursive ? ['FILE'] : (flags.filename ?? []);
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files, looksAhead };
     const { created, errors } = await createPools(options, async () => {
@@ -115,7 +115,7 @@ ${EXIT_STATUS}`;
       return failed;
     }
     written = notApplied(names, 'created');
-    // The same approver, which knows what was agreed to at the creation.
+    // The same approver, which knows what was approved at creation.
     const { approve, connection } = connected;
     const next = { concurrency: flags.concurrency, approve, warn, print: printsAfter ? print : undefined };
     const reconciled = await reconcileNext(created, next, deps, connection);
@@ -123,9 +123,9 @@ ${EXIT_STATUS}`;
   }
 }
 
-// The pools in the flags or files of `create`, and its nodes.
+// The pools in the flags or files of `create`, and the nodes in --node.
 
-/** The pools of the flags or of the files. Throws where both are given, or neither. */
+/** The pools from the flags or from the files. Throws if both are given, or neither. */
 async function poolsToCreate(
   flags: PoolFlags & { filename: string[] | undefined; recursive: boolean; nodes: string[] | undefined },
   name: string | undefined,
@@ -150,7 +150,7 @@ async function poolsToCreate(
   return documents.map(document => declaredPool(document, io));
 }
 
-/** Throws for a flag without a name: an empty variable in a script. */
+/** Throws for a flag with an empty value: an unset variable in a script. */
 function splitNames(lists: readonly string[] | undefined): string[] {
   if (lists === undefined) return [];
   const names = lists

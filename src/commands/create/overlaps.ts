@@ -1,4 +1,4 @@
-/** Which other pools select the nodes of new pools, control-plane nodes among them, and that there are none. */
+/** Warns about nodes of new pools that other pools also select, about control-plane nodes, and about empty pools. */
 
 import type { ClusterReader, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
@@ -21,7 +21,7 @@ export interface OverlapReader extends Pick<Connection, 'nodeLabels'> {
   cluster: Pick<ClusterReader, 'pools'>;
 }
 
-/** None where pools or nodes may not be read. @param isReconciled a reconcile follows, and reports the rest */
+/** Empty if pools or nodes may not be read. @param isReconciled a reconcile follows and reports the rest */
 export async function selectionWarnings(
   created: readonly RawPool[],
   reader: OverlapReader,
@@ -35,7 +35,7 @@ export async function selectionWarnings(
   const nodes = await labelsOfMatching([...selecting].map(membershipSelector), reader);
   if ('refusal' in nodes) return [];
   const found = nodes.value;
-  // The list by the selector of the only pool: what other nodes have is asked where there are none.
+  // The list uses the selector of the only pool; if it is empty, ask whether the cluster has other nodes.
   const all =
     isAll && pools.length === 1 && found.length === 0 ? await valueOrRefusal(() => reader.nodeLabels()) : nodes;
   return [
@@ -85,7 +85,7 @@ function takesNodes(pool: NodePool): boolean {
   return pool.metadata.deletionTimestamp === undefined && isSelectorKnown(pool);
 }
 
-/** False where a label would need two values. */
+/** False if a label would need two values. */
 function mayShare(one: NodePool, other: NodePool): boolean {
   const [{ labels: a }, { labels: b }] = [membershipSelector(one), membershipSelector(other)];
   return Object.keys(a).every(key => (ownValue(b, key) ?? a[key]) === a[key]);

@@ -31,7 +31,7 @@ import {
 import { isInterrupted, showInterruption } from '../shared/reconcile/interrupted.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 
-/** With -f, the names in the files. */
+/** With -f, uses the names in the files. */
 async function chosenPools(
   names: string[] = [],
   flags: PoolChoiceFlags & { filename: string[] | undefined; recursive: boolean; interactive: boolean },

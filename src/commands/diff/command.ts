@@ -58,7 +58,7 @@ ${DIFF_EXIT_STATUS}`;
   }
 }
 
-/** The pools of -f, which are valid; undefined without it. */
+/** The valid pools of -f; undefined without -f. */
 async function declaredPools(
   { filename, selector, recursive }: FlagsOf<typeof Diff>,
   names: readonly string[] | undefined,

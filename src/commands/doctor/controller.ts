@@ -1,4 +1,4 @@
-/** Whether a controller runs, by its leases and its Deployment. */
+/** Checks whether a controller runs, by its leases and its Deployment. */
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { plural } from '../../nodepool/text.ts';
@@ -7,7 +7,7 @@ import { type CheckFinding, error, ok, warning } from '../shared/check.ts';
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { isTimely, type SeenLease } from '../shared/leases.ts';
 
-/** @param own the namespace in which the controller in the cluster has its lease */
+/** @param controllerNamespace where the controller in the cluster has its lease */
 export async function checkController(
   leases: Promise<readonly SeenLease[]>,
   { controllerNamespace, findDeployment }: { controllerNamespace: string; findDeployment: FindDeployment },
@@ -58,12 +58,12 @@ function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
     : `${leaseAndHolder}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }
 
-// The controller in the cluster, as its Deployment tells.
+// The controller in the cluster, according to its Deployment.
 
 /** The live Deployment; undefined when the controller is not installed. */
 export type FindDeployment = () => Promise<ManifestObject | undefined>;
 
-/** The command that restores the controller's objects: that of the tool that installed them. */
+/** The command that restores the controller's objects, depending on the tool that installed them. */
 export function reinstallRemedy(deployment: ManifestObject): string {
   const release = helmReleaseOf(deployment);
   return release === undefined

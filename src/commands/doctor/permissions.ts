@@ -1,4 +1,4 @@
-/** What the user, the controller's service account and kubelets may do. */
+/** What the user, the controller's service account and kubelets are allowed to do. */
 import type { AccessQuestion, ReviewSubject } from '../../kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
@@ -24,13 +24,13 @@ import {
 } from '../shared/permissions/needs.ts';
 import { evictionsFlag, type FindDeployment, reinstallRemedy } from './controller.ts';
 
-/** Permissions that only `install --controller`, `--admission` and their like need, one by one. */
+/** Up to this number, permissions that only `install --controller`, `--admission` etc. need are listed singly. */
 const MAX_OF_CONTROLLER = 8;
 /** The command that all others depend on. */
 const LEAST_NEEDED = 'get';
-/** Where pods come back to a node: a role of an earlier version lacks it. */
+/** Needed when pods can return to a node; roles of earlier versions lack it. */
 const BUDGETS: AccessQuestion = { verb: 'list', group: 'policy', resource: 'poddisruptionbudgets' };
-/** What a pool with `noExecute: Drain` needs. */
+/** Permissions that a pool with `noExecute: Drain` needs. */
 const EVICTIONS: AccessQuestion[] = [
   { verb: 'list', group: '', resource: 'pods' },
   { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
@@ -59,7 +59,7 @@ interface MissingPermission {
   commands: string[];
 }
 
-/** Each missing permission once, with the commands that need it; a form with a flag only where the command alone does not. */
+/** Each missing permission once, with the commands that need it; with a flag only if the command alone does not. */
 function missingPermissions(
   lacking: readonly CommandNeeds[],
   isDenied: (question: AccessQuestion) => boolean,
@@ -76,7 +76,7 @@ function missingPermissions(
   return [...needed.values()];
 }
 
-/** Permissions that the same commands need are one: `get,patch nodes: needed by drain, reconcile`. */
+/** Merges permissions that the same commands need: `get,patch nodes: needed by drain, reconcile`. */
 function exactLines(missing: readonly MissingPermission[]): string[] {
   const byCommands = Map.groupBy(missing, ({ commands }) => commands.join(', '));
   return [...byCommands].flatMap(([commands, alike]) =>
@@ -84,7 +84,7 @@ function exactLines(missing: readonly MissingPermission[]): string[] {
   );
 }
 
-/** A row for each resource. `install --controller` needs nearly all: it is named where no other command needs one. */
+/** One row per resource. `install --controller` needs nearly all: named only where no other command needs one. */
 function rowsOf(missing: readonly MissingPermission[]): PermissionRow[] {
   const ofController = missing.filter(({ commands }) => commands.every(isOfController));
   const isMany = ofController.length > MAX_OF_CONTROLLER;
@@ -107,7 +107,7 @@ function isOfController(command: string): boolean {
   return command.endsWith(' --controller') || command.endsWith(' --admission');
 }
 
-/** Whole commands before those with a flag. */
+/** Commands without a flag come before those with a flag. */
 function namesOf(missing: readonly MissingPermission[]): string[] {
   const all = [...new Set(missing.flatMap(({ commands }) => commands))];
   const others = all.filter(command => !isOfController(command));
@@ -116,7 +116,7 @@ function namesOf(missing: readonly MissingPermission[]): string[] {
   return [...whole, ...names.filter(command => !whole.includes(nameOf(command)))];
 }
 
-/** A command that lacks nothing without its flag is counted apart: `2 commands of 20, and for some uses of 1 other`. */
+/** Counts commands that only lack something for a flag separately: `2 commands of 20, and for some uses of 1 other`. */
 function lackingWords(lacking: readonly CommandNeeds[], all: number): string {
   const whole = lacking.filter(({ command }) => command === nameOf(command)).length;
   const others = commands(lacking).size - whole;
@@ -128,7 +128,7 @@ function commands(needs: readonly CommandNeeds[]): Set<string> {
   return new Set(needs.map(({ command }) => nameOf(command)));
 }
 
-/** @param controller its objects say what it needs and who it is @param drained pools with `noExecute: Drain` */
+/** @param controller declares its permissions and service account @param drained pools with `noExecute: Drain` */
 export async function checkControllerPermissions(
   controller: readonly ManifestObject[],
   drained: readonly string[],
@@ -157,7 +157,7 @@ export async function checkControllerPermissions(
   return error(message, `${reinstallRemedy(deployment)}, with ${evictionsFlag(deployment)}`, lacking);
 }
 
-/** The texts of the questions whose answer is no. Each is sent once, all at the same time. */
+/** The texts of the denied permissions. Each question is sent once, all at the same time. */
 async function deniedOf(
   questions: AccessQuestion[],
   ask: (questions: AccessQuestion[]) => Promise<boolean[]>,
@@ -176,14 +176,14 @@ function subjectOf(controller: readonly ManifestObject[]): ReviewSubject {
   };
 }
 
-// Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them.
+// Whether policies keep kubelets from changing what pools rely on, and what kubelets could gain without them.
 
 const APPLY = 'if you do not trust kubelets, run `kubectl nodepool install --policies`';
 
 const REINSTALL =
   'run `kubectl nodepool install --admission` again, or remove the policies with `kubectl nodepool uninstall --controller`';
 
-/** @param off policies that bind kubelets and are not in force */
+/** @param off policies for kubelets that are not in force */
 export function checkPolicies(
   off: readonly string[],
   deployment: ManifestObject | undefined,
@@ -203,7 +203,7 @@ export function checkPolicies(
     const message = "the controller's admission policies are not in force";
     return warning(message, reinstallRemedy(deployment), details);
   }
-  // They were applied on purpose: both are relied on.
+  // They were installed on purpose, and both are needed.
   if (born.kind === 'installed' || off.length === 1)
     return warning('admission policies are only partly in force', 'run `kubectl nodepool install --policies`', details);
   return ok(`admission policies are not installed (optional without the controller); ${APPLY}`);
@@ -213,7 +213,7 @@ function notInForce(name: string): string {
   return `${name}: missing, or different from this version`;
 }
 
-/** @param off undefined where they could not be read */
+/** @param off undefined if the policies could not be read */
 export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): CheckFinding {
   const risks = pools.flatMap(pool => {
     const risk = kubeletRisk(pool);

@@ -16,11 +16,11 @@ import { type CheckFinding, error, named, ok, skipped, warning } from '../shared
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'the software that set the finalizers has to remove them; the nodes are already released';
 
-/** What the last reconcile found is an error, else a warning. @param state undefined where nodes cannot be read */
+/** Errors are problems that the last reconcile found. @param state undefined if nodes cannot be read */
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  // Of a deletion that fails, the line of its status has both.
+  // For a failing deletion, the line about its status also names the deletion.
   const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
   const behind = new Map(
     others.map(pool => [pool, latenessIn(pool, state)] as const).filter(([, texts]) => texts.length > 0),
@@ -57,7 +57,7 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
   return ok(pools.length === 1 ? 'the pool has no problem' : `none of the ${pools.length} pools has a problem`);
 }
 
-/** A reconcile writes no further node of these pools. */
+/** A reconcile updates no more nodes of these pools. */
 export function checkRollouts(pools: readonly NodePool[]): CheckFinding {
   const stopped = pools.filter(isStopped);
   const [first] = stopped;
@@ -71,7 +71,7 @@ export function checkRollouts(pools: readonly NodePool[]): CheckFinding {
   );
 }
 
-/** By pool. @param textIn undefined where the status says nothing of it */
+/** One line per pool. @param textIn undefined if the status has nothing to report */
 function detailsOf(
   pools: readonly NodePool[],
   textIn: (status: NodePoolStatus | undefined) => string | undefined,
@@ -82,7 +82,7 @@ function detailsOf(
   });
 }
 
-/** @param transientKeys of --transient-keys */
+/** @param transientKeys the value of --transient-keys */
 export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[]): CheckFinding {
   const details = pools.flatMap(pool =>
     validatePool(pool).map(({ field, message }) => `${pool.metadata.name}: ${field}: ${message}`),
@@ -105,7 +105,7 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
   );
 }
 
-/** Of reconciled pools. @param differing members that differ now; undefined where nodes cannot be read */
+/** For reconciled pools. @param differing members that differ now; undefined if nodes cannot be read */
 export function checkDue(pools: NodePool[], differing?: (pool: string) => string[]): CheckFinding {
   let count = 0;
   let omitted = 0;
@@ -143,7 +143,7 @@ export function checkDue(pools: NodePool[], differing?: (pool: string) => string
   return ok('every node has the labels and taints of its pool');
 }
 
-/** @param pausedPools a reconcile writes none of their nodes */
+/** @param pausedPools pools whose nodes a reconcile does not update */
 function repair(writable: readonly string[], pausedPools: readonly string[]): string {
   const resume =
     pausedPools.length === 0
@@ -154,12 +154,12 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
   return resume.length === 0 ? first : `${first}; for paused pools, first run ${resume.join('')}`;
 }
 
-/** After a change of the spec, the status is about the previous rollout. */
+/** After a change of the spec, the status still describes the previous rollout. */
 export function isStopped(pool: NodePool): boolean {
   return progressOf(pool)?.reason === 'RolloutStopped' && lateness(pool) === undefined && !isPaused(pool);
 }
 
-/** A deletion that no reconcile ends: the nodes were released, and our finalizer is gone. */
+/** A deletion that no reconcile can complete: the nodes were released, and our finalizer is gone. */
 function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: NodePool): boolean {
   return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
 }
@@ -174,7 +174,7 @@ function problemOf(pool: NodePool): string {
   return code + (message === '' ? '' : `: ${message}`);
 }
 
-/** Whether the status or a record is out of date: because of a change just now, or because nothing reconciles. */
+/** Whether the status or a record is out of date: after a change just now, or because no reconcile runs. */
 export function isBehind(pool: NodePool, state: ClusterState): boolean {
   return lateness(pool) === undefined && notRecorded(state, pool).length > 0;
 }
@@ -196,7 +196,7 @@ function lateness(pool: NodePool): StatusLateness | undefined {
   const other = (text: string): StatusLateness => ({ kind: 'other', text });
   const deletion = deletionText(pool);
   if (deletion !== undefined) return other(deletion);
-  // A status of another writer may be without the number.
+  // Another client may have written a status without observedGeneration.
   if (status?.status === undefined) return other('never reconciled');
   const { observedGeneration } = status;
   if (hasLostFields(pool)) return other(`${LOST_FIELDS}: ${MEND_LOST_FIELDS}`);
@@ -205,9 +205,9 @@ function lateness(pool: NodePool): StatusLateness | undefined {
   return { kind: 'newer spec', text: 'the spec changed after the last reconcile' };
 }
 
-// Nodes against their pools: overlaps, records of deleted pools, changes that are due, missing handlers, invalid quantities.
+// Nodes against their pools: overlaps, records of deleted pools, pending changes, missing handlers, invalid quantities.
 
-/** Nodes that match several pools: one gets them, the others have status 409. */
+/** Nodes that match several pools: one pool owns them, the others have status 409. */
 export function checkOverlaps(pools: NodePool[], state: ClusterState): CheckFinding {
   const details: string[] = [];
   for (const { metadata } of pools) {
@@ -225,11 +225,11 @@ export function checkOverlaps(pools: NodePool[], state: ClusterState): CheckFind
   );
 }
 
-/** Labels and taints of deleted pools that are still on nodes. */
+/** Labels and taints of deleted pools that nodes still have. */
 export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): CheckFinding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
   const gone = state.poolNames().filter(name => !living.has(name));
-  // On members a reconcile replaces it.
+  // A reconcile replaces it on members.
   const unreadable = nodes
     .filter(({ record }) => record !== undefined && parseRecord(record) === undefined)
     .map(({ name }) => name)
@@ -257,7 +257,7 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
   return warning('nodes have records of pools that do not exist', remedies.join('; '), details);
 }
 
-/** Members on which a pod that names the pool's RuntimeClass cannot start. */
+/** Members on which a pod with the pool's RuntimeClass cannot start. */
 export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): CheckFinding {
   const handlersOf = new Map(nodes.map(({ name, handlers }) => [name, handlers]));
   const details: string[] = [];
@@ -294,7 +294,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
   return ok(`all members that report runtime handlers offer the handler of their pool${untold}`);
 }
 
-/** Members whose allocatable cannot be added up, so that their pool has status 500, and those of which something is left out. */
+/** Members whose allocatable cannot be added up (their pool has status 500) or of which something is left out. */
 export function checkQuantities(pools: NodePool[], state: ClusterState): CheckFinding {
   const details = pools.flatMap(({ metadata }) => {
     const members = state.members(metadata.name);

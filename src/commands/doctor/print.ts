@@ -1,4 +1,4 @@
-/** The output of `doctor`: a line for each check, with details and the next step below. */
+/** The output of `doctor`: one line per check, with details and the next step below it. */
 import { andMore, firstFew, plural } from '../../nodepool/text.ts';
 import { shorten } from '../../print/cells.ts';
 import { printDocument } from '../../print/printers.ts';
@@ -7,11 +7,11 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, columnWidths, DESCRIBE, renderTable } from '../../print/table.ts';
 import type { Check, CheckStatus, PermissionRow } from '../shared/check.ts';
 
-/** Characters of a text: a message of a condition or a server may have a megabyte. */
+/** Maximum characters of a text: the message of a condition or a server may be a megabyte long. */
 const MAX_SHOWN = 1000;
-/** Details of a check: thousands of nodes may have the same problem. `-o json` has all. */
+/** Maximum details of a check: thousands of nodes may have the same problem. `-o json` has all. */
 const MAX_DETAILS = 50;
-/** In the summary. */
+/** Words for the summary. */
 const STATUSES: Readonly<Record<CheckStatus, string>> = {
   error: 'error',
   warning: 'warning',
@@ -19,10 +19,10 @@ const STATUSES: Readonly<Record<CheckStatus, string>> = {
   skipped: 'skipped',
 };
 
-/** `quiet`: problems alone, without a summary; empty where there are none. */
+/** `quiet`: only problems, without a summary; empty if there are none. */
 export type ShownChecks = 'problems' | 'all' | 'quiet';
 
-/** Problems come first. Without the last newline. @param terminalWidth to which texts are wrapped */
+/** Problems come first. Without the last newline. @param terminalWidth texts are wrapped to it */
 export function renderChecks(checks: Check[], shown: ShownChecks, style: Style, terminalWidth?: number): string {
   const problems = checks.filter(isProblem);
   const rest = shown === 'all' ? checks.filter(check => !isProblem(check)) : [];
@@ -50,11 +50,11 @@ function isProblem({ status }: Check): boolean {
 }
 
 const PIPE_WIDTH = 120;
-/** Where VERBS, RESOURCE and COMMANDS begin: a longer cell moves the rest of its line, as few are longer. */
+/** Columns where VERBS, RESOURCE and COMMANDS begin; the rare longer cell shifts the rest of its line. */
 const STARTS = [2, 38, 74];
 const NARROW_STARTS = [2, 29, 62];
 
-/** From the left edge: under the message, a terminal of 80 columns would have no room for the commands. */
+/** Starts at the left edge: if indented below the message, commands would not fit into 80 columns. */
 function permissionLines(rows: readonly PermissionRow[], width = PIPE_WIDTH): string[] {
   if (rows.length === 0) return [];
   const starts = width < PIPE_WIDTH ? NARROW_STARTS : STARTS;
@@ -69,13 +69,13 @@ function permissionLines(rows: readonly PermissionRow[], width = PIPE_WIDTH): st
   ];
 }
 
-/** As many of the names as fit, and how many more there are. */
+/** As many names as fit, and the number of the others. */
 function fitting(names: readonly string[], width: number): string {
   const most = names.findLastIndex((_, last) => firstFew(names, last + 1).length <= width) + 1;
   return most > 0 ? firstFew(names, most) : plural(names.length, 'command');
 }
 
-/** Skipped checks in a row that have one reason are one line: the check before says what is wrong. */
+/** Consecutive skipped checks with the same reason become one line: the check before them reports the problem. */
 function folded(checks: readonly Check[]): (Omit<Check, 'id'> & { name: string })[] {
   const lines: (Check & { last: string; count: number })[] = [];
   for (const check of checks) {
@@ -98,7 +98,7 @@ function detailLines(details: readonly string[]): string[] {
   ];
 }
 
-/** As JSON or YAML; `status` is the worst of all. */
+/** As JSON or YAML; `status` is the worst of all checks. */
 export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
   return printDocument(
     'DoctorReport',
@@ -107,7 +107,7 @@ export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
   );
 }
 
-/** The worst status; a skipped check does not count, the one that it depends on does. */
+/** The worst status. A skipped check does not count, because the check that it depends on does. */
 export function worstStatus(checks: Check[]): CheckStatus {
   const has = (status: CheckStatus) => checks.some(check => check.status === status);
   return has('error') ? 'error' : has('warning') ? 'warning' : 'ok';

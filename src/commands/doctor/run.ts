@@ -1,4 +1,4 @@
-/** Runs all checks, in the order in which they depend on each other. */
+/** Runs all checks in the order of their dependencies. */
 import type { Connection } from '../../kube/connect.ts';
 import type { AccessFacts, ServerProbe } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
@@ -32,11 +32,11 @@ import { type DoctorState, readState, stateFindings } from './state.ts';
 export interface DoctorOptions {
   /** The CRD that this version installs. */
   crd: Record<string, unknown>;
-  /** The controller's objects, as this version installs them. */
+  /** The controller's objects that this version installs. */
   controller: readonly ManifestObject[];
-  /** The same, of the admission policies. */
+  /** The admission policies that this version installs. */
   policies: readonly ManifestObject[];
-  /** The same, of the policy that gives new nodes what their pool gives. */
+  /** The admission policy that gives new nodes their pool's labels and taints, as this version installs it. */
   bornInPool: readonly ManifestObject[];
   /** The names of this program's commands. */
   commands: readonly string[];
@@ -48,13 +48,13 @@ export interface DoctorDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
-/** Every check, in order; one that could not be made is skipped. Throws only when the command line is wrong. */
+/** All checks, in order; a check that could not run is skipped. Throws only for an invalid command line. */
 export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<Check[]> {
   const { why, ...findings } = await examine(options, deps);
   return CHECKS.map(id => ({ id, ...(findings[id] ?? skipped(why)) }));
 }
 
-/** @returns what was found, and why the rest was skipped */
+/** @returns the findings, and the reason why the rest was skipped */
 async function examine(
   options: DoctorOptions,
   { connect, now, sleep }: DoctorDeps,
@@ -80,7 +80,7 @@ async function examine(
   const seen = valueOrRefusal(() => leases);
   const controllerRuns = async () => {
     const found = await seen;
-    // Where leases may not be read, a controller may run.
+    // If leases may not be read, assume that a controller may run.
     return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
   };
   const read = readState(connection, port, { controllerRuns, sleep });
@@ -122,21 +122,21 @@ async function examine(
   };
 }
 
-/** Of those that can be read. */
+/** Considers only pools that can be read. */
 async function drainedPools(read: Promise<DoctorState>): Promise<string[]> {
   const { pools } = await read;
   if ('refusal' in pools) return [];
   return pools.value.filter(({ spec }) => spec.noExecute === 'Drain').map(({ metadata }) => metadata.name);
 }
 
-/** A server that refuses the user, or is overloaded, says nothing about the resource. */
+/** If the server refuses the user, or is overloaded, nothing is known about the resource. */
 function isNotServed(pools: DoctorState['pools']): boolean {
   if ('value' in pools) return false;
   const { refusal } = pools;
   return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
 }
 
-/** The user may not read the CRD: pools that can be listed show that there is one. */
+/** If the user may not read the CRD, pools that can be listed prove that it exists. */
 async function findCrd(
   expected: Record<string, unknown>,
   connection: Connection,
@@ -158,7 +158,7 @@ async function findPolicies(
 ): Promise<CheckFinding> {
   if ('refusal' in found) return notChecked(found.refusal);
   if ('refusal' in born) return notChecked(born.refusal);
-  // A user who may not look for the controller still learns what is missing.
+  // Users who may not read the controller's objects still learn what is missing.
   const deployment = await valueOrRefusal(findDeployment);
   return checkPolicies(found.value, 'value' in deployment ? deployment.value : undefined, born.value);
 }
@@ -171,7 +171,7 @@ async function deploymentOf(
   return deployment && manifests.get(deployment);
 }
 
-/** Of the controller in the cluster: its lease is there, too. */
+/** The namespace of the controller in the cluster, which also has its lease. */
 function namespaceOf(manifest: readonly ManifestObject[]): string {
   return manifest.find(({ kind }) => kind === 'Deployment')?.metadata.namespace ?? '';
 }
@@ -184,15 +184,15 @@ function once<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-// Kubeconfig, the way to the server, its version and its clock.
+// Checks of the kubeconfig, the connection to the server, its version and its clock.
 
-/** The minor version of Kubernetes 1 that the CRD's rules need (optionalOldSelf in CEL). */
+/** The Kubernetes 1.x minor version that the CRD's rules need (optionalOldSelf in CEL). */
 const OLDEST_MINOR = 30;
-/** The newest one that this program is tested with: test/cluster/programs.ts. */
+/** The newest minor version that this program is tested with: test/cluster/programs.ts. */
 export const TRIED_MINOR = 36;
 
 const CLOCK_WARNING_SECONDS = 5;
-/** Tokens and certificates begin to be refused. */
+/** From this clock skew on, tokens and certificates start to be refused. */
 const CLOCK_ERROR_SECONDS = 300;
 
 export function checkKubeconfig({ context, cluster, user, source, verifiesServer }: AccessFacts): CheckFinding {
@@ -209,7 +209,7 @@ export function checkKubeconfig({ context, cluster, user, source, verifiesServer
   );
 }
 
-/** The server takes requests without credentials, or with an unknown certificate, for those of system:anonymous. */
+/** The server treats requests without credentials, or with an unknown certificate, as requests of system:anonymous. */
 function notLoggedIn({ server, user }: AccessFacts): CheckFinding {
   const who = user === '' ? 'the context names no user' : `the server ignores the credentials of user "${user}"`;
   return error(
@@ -236,7 +236,7 @@ export function checkVersion({ version }: ServerProbe): CheckFinding {
   if (Number(minor) < OLDEST_MINOR) {
     return error(`Kubernetes ${version} is too old`, `upgrade the cluster to 1.${OLDEST_MINOR} or newer`);
   }
-  // One minor version of skew is what Kubernetes' own clients promise.
+  // Kubernetes supports clients with a skew of one minor version.
   if (Number(minor) > TRIED_MINOR + 1) {
     return warning(
       `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest tested version`,
@@ -246,7 +246,7 @@ export function checkVersion({ version }: ServerProbe): CheckFinding {
   return ok(`Kubernetes ${version}`);
 }
 
-/** Milliseconds that the server's clock is ahead of the local one. Its Date header has whole seconds. */
+/** How far the server's clock is ahead of the local one, in milliseconds. The Date header only has whole seconds. */
 export function clockSkewMs({ clocks }: ServerProbe): number | undefined {
   return clocks && clocks.server.getTime() + 500 - clocks.ours.getTime();
 }
@@ -261,13 +261,13 @@ export function checkClock(probe: ServerProbe): CheckFinding {
   return seconds < CLOCK_ERROR_SECONDS ? warning(message, remedy) : error(message, remedy);
 }
 
-// Whether the CRD is installed, and is the one of this version of the program.
+// Whether the CRD is installed, and whether it is the one of this version of the program.
 
 const INSTALL = 'run `kubectl nodepool install`';
 
 type Json = Record<string, unknown>;
 
-/** @param expected the manifest. @param live the CRD as the server has it; undefined when there is none */
+/** @param expected the manifest @param live the CRD on the server; undefined if there is none */
 export function checkCrd(expected: Json, live: Json | undefined): CheckFinding {
   if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
   const install = installRemedy(live);
@@ -296,7 +296,7 @@ export function checkCrd(expected: Json, live: Json | undefined): CheckFinding {
   return ok('the CRD is installed and up to date');
 }
 
-/** The CRD keeps the labels of a release that is gone. */
+/** The CRD keeps the labels of a Helm release that was uninstalled. */
 function installRemedy(live: Json): string {
   const release = helmReleaseOf(live);
   if (release === undefined) return INSTALL;
@@ -305,7 +305,7 @@ function installRemedy(live: Json): string {
 
 const NEEDED = ['NamesAccepted', 'Established'];
 
-/** What the server would drop or refuse: a version that it does not serve, a field that it does not know. */
+/** What the server would drop or refuse: versions that it does not serve, and fields that it does not know. */
 function missingIn(version: Json, live: Json): string[] {
   const name = String(version.name);
   const served = listOf(objectAt(live, 'spec').versions).find(other => other.name === version.name);
@@ -331,7 +331,7 @@ function missingFields(expected: Json, live: Json, path: string): string[] {
   return [...fields, ...items];
 }
 
-/** Paths at which they differ, the nearest to the root; what the server adds beside `versions` by itself is no difference. */
+/** Paths at which they differ, nearest to the root; what the server adds beside `versions` does not count. */
 function differences(expected: Json, live: Json, path: string): string[] {
   return Object.keys(expected).flatMap(key => {
     const [a, b] = [ownValue(expected, key), ownValue(live, key)];

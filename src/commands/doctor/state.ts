@@ -49,10 +49,10 @@ export interface DoctorState {
   cluster: ClusterState;
 }
 
-/** Longer than a controller takes for a change of a node: it writes the status of a pool every 2 s at most. */
+/** Longer than a controller needs to process a node change: it writes the status of a pool at most every 2 s. */
 const SETTLE_MS = 3_000;
 
-/** Reads again where a pool is behind its nodes: a controller may be writing. @param controllerRuns called only then */
+/** Reads again if a pool is behind its nodes: a controller may be writing. @param controllerRuns only called then */
 export async function readState(
   connection: Connection,
   port: DoctorPort,
@@ -87,7 +87,7 @@ export function stateOf(
   return { pools, nodes, runtimeClasses, cluster: clusterStateOf(cluster, known, listed) };
 }
 
-/** Checks that depend on what could not be read are left out. @param policiesOff undefined where they were not read */
+/** Leaves out checks that depend on what could not be read. @param policiesOff undefined if not read */
 export function stateFindings(
   { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: DoctorState,
   { policiesOff, now }: { policiesOff?: readonly string[] | undefined; now: Date },
@@ -120,7 +120,7 @@ export function stateFindings(
   };
 }
 
-/** Members that differ, without those that a stopped rollout holds back: `rollouts` tells of these. */
+/** Members that differ, except those that a stopped rollout holds back, which the check `rollouts` reports. */
 function writable(cluster: ClusterState, pool: string): string[] {
   const names = differing(cluster, pool);
   const known = cluster.pool(pool);
@@ -129,9 +129,9 @@ function writable(cluster: ClusterState, pool: string): string[] {
     : names;
 }
 
-// Maintenances that are past their end, and annotations that are no longer valid.
+// Maintenances that are past their end, and maintenance annotations that are no longer valid.
 
-/** In the order of the details. */
+/** The order of the details. */
 const KINDS = ['overdue', 'stale', 'unreadable', 'active'] as const;
 
 interface MaintenanceGroup {
@@ -141,10 +141,10 @@ interface MaintenanceGroup {
   nodes: string[];
 }
 
-/** Nodes that a command line names; of more, it leaves that to the user. */
+/** A suggested command names at most this many nodes; for more, it has a placeholder. */
 const MAX_NODES = 10;
 
-/** @param nodes those of no pool, too */
+/** @param nodes all nodes, including those in no pool */
 export function checkMaintenance(nodes: readonly Node[], state: ClusterState, now: Date): CheckFinding {
   const groups = groupsOf(nodes, state, now);
   const count = (kind: MaintenanceGroup['kind']) =>
@@ -197,7 +197,7 @@ function detailOf({ kind, pool, state, nodes }: MaintenanceGroup, now: Date): st
   return `${where}: ${kind}, ${why}: ${ownerText(state.maintenance.owner)} since ${state.maintenance.since}`;
 }
 
-/** What ends it on these nodes. Others of the pool, and a node whose annotation is not valid, may be cordoned for another reason. */
+/** The command that ends it on these nodes only: others may be cordoned for another reason, as may invalid ones. */
 function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
   if (kind === 'active') return '';
   const names = nodes.length > MAX_NODES ? ['NODE…'] : nodes.toSorted();
@@ -212,7 +212,7 @@ function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
   return `; \`kubectl nodepool uncordon ${pool} --node ${names.join(',')}${takeover}\``;
 }
 
-// Members that are not Ready, and pools that no node matches: a selector with a typo makes an empty pool without an error.
+// Members that are not Ready, and pools that no node matches: a typo in a selector gives an empty pool, no error.
 
 function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   let count = 0;
@@ -237,7 +237,7 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   return ok(pools.length === 0 ? 'there are no pools' : 'every member is Ready', empty);
 }
 
-// Startup taints that stay for too long, also those that a node registered with.
+// Startup taints that stay too long, including those that a node registered with.
 
 function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): CheckFinding {
   const details = pools.flatMap(pool => {
@@ -252,11 +252,11 @@ function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now
   );
 }
 
-// The RuntimeClasses of pools, as `diff` compares them, and nodes that they select without being members.
+// The RuntimeClasses of pools, compared as `diff` does, and nodes that they select without being members.
 
 const NO_HANDLER = 'no pool has a runtime handler';
 
-/** @param strays from strayLabels() @param state where nodes could be read: a spec may have reached some of them alone */
+/** @param strays from strayLabels() @param state if nodes could be read: some may not have the new spec yet */
 export function checkRuntimeClasses(
   pools: readonly NodePool[],
   read: ValueOrRefusal<RuntimeClass[]>,
@@ -272,7 +272,7 @@ export function checkRuntimeClasses(
   return { ...found, message: `${found.message}; ${message}`, details, remedy: `${found.remedy}; ${remedy}` };
 }
 
-/** Nodes with a label that only RuntimeClasses of pools select by, and that no pool has set, by its value. */
+/** Nodes with a label that only RuntimeClasses of pools select by, and that no pool has set, grouped by its value. */
 export function strayLabels(names: readonly string[], state: ClusterState): string[] {
   const strays = names.flatMap(name => {
     const [node, ownership] = [state.node(name), state.ownership(name)];
@@ -294,7 +294,7 @@ function checkClasses(
   const hasHandlers = pools.some(({ spec }) => spec.handler);
   if ('refusal' in read) return hasHandlers ? notChecked(read.refusal) : ok(NO_HANDLER);
   const classes = new Map(read.value.map(each => [each.metadata.name, each]));
-  // The RuntimeClass of a pool with an invalid spec stays as it is.
+  // The RuntimeClass of a pool with an invalid spec is left unchanged.
   const plans = pools
     .filter(pool => validatePool(pool).length === 0)
     .map(pool => {

@@ -10,11 +10,11 @@ import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.t
 import type { PlannedPool } from './plan-drain.ts';
 
 const PODS = { helpGroup: 'PODS' };
-/** For each node, as EKS: managed node groups give up on a node after this time. */
+/** For each node. EKS managed node groups also give up on a node after this time. */
 const TIMEOUT = '15m';
 
 export default class Drain extends BaseCommand<typeof Drain> {
-  /** `view` runs it without oclif, which would set it. */
+  /** Set here because `view` runs the command without oclif, which would set it. */
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
@@ -99,7 +99,7 @@ Exit status: 0 drained, 1 not all, 130 interrupted.`;
         dryRun: flags['dry-run'],
         yes: flags.yes,
         nodes: flags.node ?? [],
-        // Of a pool that is to keep serving, nodes that are later in line take the pods of the first.
+        // If the pool must keep serving, nodes that are drained later take the pods of the first ones.
         isRolling: flags.rolling || maxUnavailable !== undefined,
         checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
@@ -125,7 +125,7 @@ Exit status: 0 drained, 1 not all, 130 interrupted.`;
   }
 }
 
-/** Without both: one node at a time, as kubectl drain. A percentage is rounded down, but at least one. */
+/** Without both flags: one node at a time, as kubectl drain. A percentage is rounded down, but is at least one node. */
 export function parsePace(
   parallel: number | undefined,
   maxUnavailable: string | undefined,
@@ -145,7 +145,7 @@ export function parsePace(
   return { kind: 'max unavailable', nodes };
 }
 
-/** Where a number, not a percentage, lets all members of a pool be drained at the same time. */
+/** Warns if a number (not a percentage) allows all members of a pool to be drained at the same time. */
 export function wholePoolWarning(maxUnavailable: string | undefined, planned: PlannedPool): string[] {
   const members = planned.nodes.length + planned.otherMembers.length;
   if (members <= 1 || !/^\d+$/.test(maxUnavailable ?? '') || Number(maxUnavailable) < members) return [];

@@ -1,4 +1,4 @@
-/** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
+/** `drain --check-fit`: whether the pods that a drain evicts fit on the remaining nodes, resources included. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { ImpactPort } from '../../kube/resources/impact.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
@@ -22,17 +22,17 @@ import { unfitLines } from './unfit-lines.ts';
 export interface DrainFit {
   /** Pods that are evicted and recreated. */
   moving: number;
-  /** Those of them that no node takes, wherever the others are. */
+  /** Pods of these that fit on no node, wherever the others are. */
   withoutPlace: number;
-  /** Those that have a place if the scheduler gives the right nodes to others. */
+  /** Pods that fit only if the scheduler puts the other pods on the right nodes. */
   uncertain: number;
-  /** For those without a place, and those for which none is left once others have theirs, or else the uncertain ones: a line for each reason. */
+  /** A line per reason: for pods that fit nowhere, or no longer once others are placed; else for uncertain ones. */
   unfit: string[];
-  /** Budgets that hold the drain up without end because of those without a place: a line for each. */
+  /** A line for each budget that blocks the drain forever because of pods that fit nowhere. */
   stuck: string[];
-  /** Those without one that no other node can take: it does not reach their volumes. */
+  /** Pods that fit nowhere and that no other node can take, because it cannot reach their volumes. */
   bound: number;
-  /** Those that are not recreated, as their Job fails for good. */
+  /** Pods that are not recreated, because their Job fails for good. */
   failed: number;
   notJudged: string[];
 }
@@ -64,7 +64,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     const old = ofNode(podName(pod));
     return old !== undefined && isRecreated(old) && !jobs.failing.has(podName(old));
   });
-  // Those that tolerate the cordon may return to the node that is drained.
+  // Pods that tolerate the cordon may return to the drained node.
   const moving = recreated.filter(({ pod }) => !toleratesCordon(pod.placement));
   const nominated = nominatedOf(waiting);
   const found = placeAll(moving, {
@@ -91,7 +91,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   };
 }
 
-/** As the scheduler sees nodes that are cordoned: topology spread may not count them. */
+/** Marks nodes as cordoned, as the scheduler will see them: topology spread may not count them. */
 function close(names: Iterable<string>, snapshot: Snapshot): void {
   for (const name of names) {
     const state = snapshot.nodes.get(name);
@@ -101,7 +101,7 @@ function close(names: Iterable<string>, snapshot: Snapshot): void {
   }
 }
 
-/** Pods that preemption has made room for, on their nodes, whatever their priority. */
+/** Pods for which preemption has made room, on their nominated nodes, whatever their priority. */
 function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
   const read = quantityReader();
   return waiting.flatMap((raw): KeptPod[] => {
@@ -112,7 +112,7 @@ function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
 
 // Jobs: an evicted pod counts as failed.
 
-/** `failing`: names of pods whose Job allows no more failed pods, `namespace/name`. Jobs are read where a pod has one. */
+/** `failing`: pods whose Job allows no more failed pods, as `namespace/name`. Reads Jobs only if a pod has one. */
 async function failingJobs(
   evicted: readonly DrainPod[],
   ports: Pick<DrainFitPorts, 'impact'>,
@@ -129,7 +129,7 @@ async function failingJobs(
   return { failing: new Set(failing.flatMap(([, pods]) => pods.map(podName))), notJudged: jobs };
 }
 
-/** By what is not judged. DeviceClasses are read where a pod may need one. */
+/** Grouped by what is not judged. DeviceClasses are only read if a pod may need one. */
 async function notJudgedOf(
   pods: readonly KeptPod[],
   snapshot: Snapshot,

@@ -8,7 +8,7 @@ import {
 import { selectorError } from '../shared/pools/not-found.ts';
 import type { DrainOptions } from './options.ts';
 
-/** In the words of kubectl drain. */
+/** The wording of kubectl drain. */
 const REASONS: Readonly<Record<RefusalReason, { pods: string; remedy: string }>> = {
   daemonSet: { pods: 'DaemonSet-managed pods', remedy: 'use --ignore-daemonsets to ignore' },
   orphan: { pods: 'pods whose DaemonSet does not exist', remedy: 'use --force to override' },
@@ -16,20 +16,20 @@ const REASONS: Readonly<Record<RefusalReason, { pods: string; remedy: string }>>
   noController: { pods: 'pods that declare no controller', remedy: 'use --force to override' },
 };
 
-/** A warning or refusal about one pod, to be grouped by its text. */
+/** A warning or refusal about one pod; pods with the same text are grouped. */
 export type PodOutcome = { what: string; pod: string };
 
-/** @param evicts the UID of the pod, if it is evicted all the same: something is lost then */
+/** @param evicts the UID of the pod, if it is evicted nevertheless, which loses something */
 export type PodWarning = PodOutcome & { evicts?: string };
 
 export interface JudgedPods {
   evict: DrainPod[];
   warnings: PodWarning[];
-  /** With any of these, no pod of the node is evicted. */
+  /** If there are any refusals, no pod of the node is evicted. */
   refusals: PodOutcome[];
-  /** Pods of refusals that a flag lets evict. */
+  /** Pods with refusals that a flag can override. */
   refused: DrainPod[];
-  /** Pods that are terminating for too long to be waited for. */
+  /** Pods that are terminating for too long to wait for. */
   terminating: DrainPod[];
 }
 
@@ -37,7 +37,7 @@ export interface PodReader {
   read(node: string): Promise<JudgedPods>;
 }
 
-/** Reads each DaemonSet once: the nodes of a pool have the same. */
+/** Reads each DaemonSet once: the nodes of a pool run the same ones. */
 export function podReader({ rules, podSelector, evictions, now }: DrainOptions): PodReader {
   const reads = new Map<string, Promise<boolean>>();
   const hasDaemonSet = (pod: DrainPod): Promise<boolean> => {
@@ -48,7 +48,7 @@ export function podReader({ rules, podSelector, evictions, now }: DrainOptions):
     if (known !== undefined) return known;
     const answer = evictions.hasDaemonSet(pod.namespace, name);
     reads.set(key, answer);
-    // A failure is not remembered: the next node reads it again.
+    // A failure is not cached: the next node reads again.
     answer.catch(() => reads.delete(key));
     return answer;
   };

@@ -1,4 +1,4 @@
-/** What a drain works with, and what it may do: one type for all of its parts; and what it reports. */
+/** The options of a drain, one type for all of its parts, and its events. */
 import type { Clock } from '../../controller/clock.ts';
 import type { ClusterReader, DryRun, EvictionsClient } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
@@ -12,73 +12,73 @@ import type { MaintenanceClient } from '../shared/cordon/maintenance.ts';
 
 export interface DrainChoice {
   dryRun: DryRun;
-  /** Only these members; empty: all. */
+  /** Drain only these members; empty: all. */
   nodes: readonly string[];
   /** Each node is cordoned right before it is drained, not all at the start. */
   isRolling: boolean;
-  /** @param members of the pool */
+  /** @param members number of members of the pool */
   pace: (members: number) => DrainPace;
   cordon: CordonChange;
   rules: DrainRules;
-  /** Only pods with these labels, as the server takes it. */
+  /** Evict only pods that match this label selector. */
   podSelector: string | undefined;
-  /** Pods are deleted, not evicted: no budget is checked. */
+  /** Delete pods instead of evicting them: no budget is checked. */
   disableEviction: boolean;
-  /** For one node, in milliseconds; 0: no timeout. */
+  /** Timeout for each node, in milliseconds; 0: none. */
   timeoutMs: number;
 }
 
 export interface DrainOptions extends DrainChoice {
   cluster: ClusterReader & CordonOptions['cluster'];
-  /** Removes pods as `disableEviction` says. In a dry run on the server, it checks every removal and keeps the pods. */
+  /** Removes pods according to `disableEviction`. In a server dry run, removals are only checked. */
   evictions: EvictionsClient;
   maintenance: MaintenanceClient;
   volumes: SchedulingPort['boundVolumes'];
-  /** Monotonic. */
+  /** A monotonic clock. */
   clock: Clock;
   /** The wall clock. */
   now: () => Date;
-  /** Between two attempts to cordon a node. */
+  /** Waits between two attempts to cordon a node. */
   sleep: (ms: number) => Promise<void>;
-  /** Ends the drain: nothing is written once it is aborted. */
+  /** Ends the drain: once it is aborted, nothing is written. */
   signal?: AbortSignal;
-  /** In order. @param state the pool and all its nodes as they are now */
+  /** Called in order. @param state the pool and all its nodes after the event */
   onEvent?: (event: DrainEvent, state: PoolDrainState) => void;
-  /** About a maintenance that is not published, and pods that may have come back. */
+  /** About a maintenance that is not published, and about pods that may have returned. */
   onWarning: (warning: Warning) => void;
 }
 
 export interface PoolDrainState {
   pool: string;
-  /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
+  /** In the order of the drain. Nodes with another phase than `drained` are not drained. */
   drains: NodeDrainState[];
-  /** Pods that were found on its drained nodes at the end: they came back, or others came. */
+  /** Pods that its drained nodes had at the end: returned pods, or new ones. */
   returned?: DrainPod[];
 }
 
 export interface NodeDrainState {
   node: string;
-  /** `waits`: in a dry run, some of its pods would wait. */
+  /** `waits`: in a dry run, some of its pods would have to wait. */
   phase: 'pending' | 'in progress' | 'drained' | 'failed' | 'waits';
-  /** Pods to evict, and those of them that are gone. */
+  /** The number of pods to evict, and how many of them are gone. */
   pods: number;
   gone: number;
-  /** Pods that are not evicted yet, with what they wait for, by UID. */
+  /** Pods that are not evicted yet, and what they wait for, by UID. */
   blockedPods: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
-  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
+  /** Pods that are terminating for too long to wait for, as `namespace/name`. */
   terminating?: Set<string>;
-  /** Pods came that the drain did not list. */
+  /** The node got pods that the drain had not listed. */
   hasNewcomers?: boolean;
-  /** How many of them are there at its last look; undefined: not known. */
+  /** How many of those pods the last list had; undefined: unknown. */
   returned?: number;
-  /** Another node has its name. */
+  /** Another node now has its name. */
   isReplaced?: boolean;
 }
 
 export type DrainEvent =
   | { kind: 'cordon'; result: CordonResult }
   | PodEvent
-  /** @param returned pods that the drain did not list, at its last look */
+  /** @param returned number of pods in the last list that the drain had not listed */
   | { kind: 'drained'; node: string; returned: number }
   /** Only in a dry run. */
   | { kind: 'waits'; node: string; blockedPods: NodeDrainState['blockedPods'] }
@@ -89,7 +89,7 @@ export type DrainEvent =
 
 export type PodEvent =
   | EvictionEvent
-  /** It is terminating for too long to be waited for. */
+  /** The pod is terminating for too long to wait for. */
   | { kind: 'stuck'; node: string; pod: string }
-  /** About pods that the plan did not have. */
+  /** About pods that were not in the plan. */
   | { kind: 'warning'; node: string; text: string };

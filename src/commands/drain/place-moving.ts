@@ -1,4 +1,4 @@
-/** Where pods that are evicted have a place: kind after kind, and whether another order of the scheduler gives them one. */
+/** Whether evicted pods fit: group after group, and whether another scheduling order would place more. */
 import { type Budget, budgetMatcher } from '../../nodepool/drain/budgets.ts';
 import { podName } from '../../nodepool/drain/drain-filters.ts';
 import { BY_ORDER } from '../../scheduling/bounds.ts';
@@ -15,13 +15,13 @@ import { PodVolumes } from '../../scheduling/volumes/volumes.ts';
 import type { KeptPod } from '../shared/read-snapshot.ts';
 import type { UnfitPods, WhyUnfit } from './unfit-lines.ts';
 
-/** Pods of one owner that differ in nothing but their names, and labels for which nobody asks. */
+/** Pods of one owner that differ only in their names and in labels that no rule uses. */
 interface PodKind {
   owner: string;
   pod: PodTraits;
   pods: readonly KeptPod[];
   from: Set<string>;
-  /** In whatever order the scheduler takes all of them, as many have a place as if there were no others. */
+  /** In any scheduling order, as many pods fit as if there were no other pods. */
   isCertain: boolean;
 }
 
@@ -35,14 +35,14 @@ export interface PlacedAll {
 }
 
 export interface PlaceContext {
-  /** With closed nodes, without any of the pods. What is placed is taken out again. */
+  /** With the drained nodes cordoned, without the pods. Placed pods are removed again. */
   snapshot: Snapshot;
-  /** Names of the nodes that are not drained. */
+  /** Names of the nodes that stay. */
   others: readonly string[];
-  /** Pods that may take room beside those that move. */
+  /** Pods that may compete for the same room. */
   competing: readonly KeptPod[];
   nominated: readonly KeptPod[];
-  /** All pods that leave. */
+  /** All pods that the drain evicts. */
   evicted: readonly KeptPod[];
   budgets: readonly Budget[];
   ownerOf: (pod: Pod) => string;
@@ -94,12 +94,12 @@ export function placeAll(moving: readonly KeptPod[], context: PlaceContext): Pla
     found.withoutPlace.push(...never.map(each => each.pod));
   }
   found.uncertain = [...unsure, ...mayFit].reduce((sum, { names }) => sum + names.length, 0);
-  // Where some have none in any case, that is the reason to refuse.
+  // If some pods fit nowhere, they are the reason to refuse.
   found.unfit.push(...mayFit, ...(found.unfit.length > 0 ? [] : unsure));
   return found;
 }
 
-/** Pods that must be near others may have a place once these have one. @param put returns how many it places */
+/** Pods with affinity to others may fit once those are placed. @param put returns how many it places */
 function retry(rest: Map<PodKind, number>, put: (kind: PodKind, count: number) => number): void {
   for (let isPlaced = true; isPlaced; ) {
     isPlaced = false;
@@ -114,7 +114,7 @@ function retry(rest: Map<PodKind, number>, put: (kind: PodKind, count: number) =
   }
 }
 
-/** How many of the kind have a place at most, wherever the others are. */
+/** The maximum number of pods of the group that fit, wherever the others are. */
 function mostAlone(
   { pod, pods }: PodKind,
   nodes: readonly string[],
@@ -132,7 +132,7 @@ function mostAlone(
   return room;
 }
 
-/** Takes back what was placed. */
+/** A snapshot whose placements can be undone. */
 class UndoableSnapshot {
   readonly #snapshot: Snapshot;
   readonly #added: { pod: PodTraits; node: string }[] = [];
@@ -180,14 +180,14 @@ function podKindsOf(
     const alike = Map.groupBy(group, each => kinds.get(each) ?? each.pod);
     return [...alike].map(([pod, pods]): PodKind => {
       const from = new Set(pods.map(({ node }) => node));
-      // With a budget, the drain may wait for one that can only be near a pod which is not evicted yet.
+      // With a budget, the drain may wait for a pod that must be near a pod that is not evicted yet.
       const mayWait = leaving.areNear(pod) && pods.some(each => budgetsOf(each.pod).length > 0);
       return { owner, pod, pods, from, isCertain: !mayWait && competitors.leaveRoomFor(pod, pods.length) };
     });
   });
 }
 
-/** Those that few nodes take first, then the largest: so most find a place. */
+/** Pods that fewest nodes accept come first, then the largest: this order places the most pods. */
 function inOrder(kinds: readonly PodKind[], open: OpenNodes, snapshot: Snapshot): PodKind[] {
   const takers = new Map(
     kinds.map(kind => {
@@ -202,7 +202,7 @@ function inOrder(kinds: readonly PodKind[], open: OpenNodes, snapshot: Snapshot)
   return kinds.toSorted((a, b) => takersOf(a) - takersOf(b) || size(b) - size(a));
 }
 
-/** Whether their volumes are on the node that they are on, and on no other. */
+/** Whether their volumes can only be reached from the node that they run on. */
 function isBoundTo({ from }: PodKind, volumes: PodVolumes): boolean {
   return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
 }

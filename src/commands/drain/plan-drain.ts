@@ -1,4 +1,4 @@
-/** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
+/** Plans a drain: nodes, pods and obstacles. Finds pods that may not be evicted before anything is written. */
 import type { EvictionsClient } from '../../kube/cluster.ts';
 import {
   type Budget,
@@ -28,16 +28,16 @@ import type { DrainOptions } from './options.ts';
 
 export interface PoolsDrainPlan {
   pools: PlannedPool[];
-  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
+  /** A line each: pods that are evicted or left because of a flag, and obstacles that waiting does not remove. */
   warnings: Warning[];
   /** What the drain will wait for. */
   notes: string[];
   blocked: BlockedPods;
-  /** All that could be read; none where no pod is evicted by the Eviction API. */
+  /** All budgets that could be read; empty if no pod is evicted by the Eviction API. */
   budgets: readonly Budget[];
-  /** Whether it was judged where the volumes of the pods are. */
+  /** Whether the volumes of the pods were considered. */
   knowsVolumes: boolean;
-  /** The pool that a node belongs to as it is then, by the pools of the plan. */
+  /** The pool that owns the node in its current state, given the pools of the plan. */
   ownerOf: (node: Node) => string | undefined;
 }
 
@@ -50,15 +50,15 @@ export interface PlannedPool {
 export interface PlannedNode {
   node: Node;
   pods: DrainPod[];
-  /** UIDs of those that a warning is about. */
+  /** UIDs of pods that a warning is about. */
   warned: ReadonlySet<string>;
-  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
+  /** Pods that are terminating for too long to wait for, as `namespace/name`. */
   terminating?: readonly string[];
-  /** It is in the maintenance of somebody else, and is not drained. */
+  /** The node is under maintenance by someone else, and is not drained. */
   inOthersMaintenance?: boolean;
 }
 
-/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
+/** Writes nothing. Throws if a pool does not exist, a node is no member, or a pod may not be evicted. */
 export async function planDrain(names: readonly string[], options: DrainOptions): Promise<PoolsDrainPlan> {
   const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
@@ -112,7 +112,7 @@ export async function planDrain(names: readonly string[], options: DrainOptions)
   };
 }
 
-/** Pods that are there after the drain, or may be. */
+/** Pods that remain or may remain after the drain. */
 function lastingPods({ evict, terminating }: JudgedPods, { rules }: DrainOptions): PodOutcome[] {
   const slow = `not waiting for pods that are terminating for more than ${rules.skipWaitForDeleteSeconds} s`;
   return [
@@ -123,7 +123,7 @@ function lastingPods({ evict, terminating }: JudgedPods, { rules }: DrainOptions
   ];
 }
 
-/** Names all obstacles in one error, so that a user does not meet them one run after the other. */
+/** Reports all obstacles in one error, so that users do not meet them one run at a time. */
 function refusedBy(
   refusing: readonly { pool: string; refusals: PodOutcome[] }[],
   obstacles: readonly Warning[],
@@ -138,28 +138,28 @@ function refusedBy(
   );
 }
 
-// What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods.
+// What will block or delay a drain: budgets over all pods, and pods that no other node takes. Reads no pods.
 
 interface DrainOutlook {
-  /** Budgets that waiting does not change, with what does. */
+  /** Budgets that waiting does not change, each with a fix. */
   obstacles: Warning[];
-  /** What else somebody may have to change first. */
+  /** Other things that someone may have to fix first. */
   warnings: Warning[];
-  /** What a drain waits for, mostly for a while. */
+  /** What a drain waits for, usually only for a while. */
   notes: string[];
   blocked: BlockedPods;
-  /** Those that could be read. */
+  /** The budgets that could be read. */
   budgets: Budget[];
-  /** Whether it was judged where the volumes of the pods are. */
+  /** Whether the volumes of the pods were considered. */
   knowsVolumes: boolean;
 }
 
-/** Pods that no waiting lets go. */
+/** Pods that stay blocked however long the drain waits. */
 interface BlockedPods {
   pods: number;
   /** Their PodDisruptionBudgets, as `ns/web`. */
   budgets: string[];
-  /** Of each, by its UID. */
+  /** The reason for each pod, by its UID. */
   why: ReadonlyMap<string, string>;
 }
 
@@ -167,9 +167,9 @@ interface DrainScope {
   pods: readonly DrainPod[];
   /** Nodes that are not drained. */
   others: readonly Node[];
-  /** No budget is asked. */
+  /** Budgets are ignored. */
   disableEviction: boolean;
-  /** Until the last node is cordoned, some of those that are drained take pods. */
+  /** Until the last node is cordoned, nodes that are drained later still accept pods. */
   isGradual: boolean;
 }
 
@@ -242,7 +242,7 @@ function severalLines(forecasts: readonly BudgetForecast[]): string[] {
   );
 }
 
-/** The server refuses the evictions that such a budget covers. */
+/** The server refuses evictions of pods with such a budget. */
 function unknownText(forecast: BudgetForecast): Warning[] {
   if (forecast.kind !== 'unknown') return [];
   const { budget, pods, why } = forecast;
@@ -256,7 +256,7 @@ function unknownText(forecast: BudgetForecast): Warning[] {
   ];
 }
 
-/** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
+/** Pods counted by the budget that would stay Pending: the budget waits until they are Ready again. */
 function pendingOf(forecast: BudgetForecast, pending: readonly UnplacedPod[], budgets: readonly Budget[]): number {
   if (forecast.kind !== 'waits' || pending.length === 0) return 0;
   const budgetsOf = budgetMatcher(budgets);
@@ -276,13 +276,13 @@ function noteText(forecast: BudgetForecast, pending: number): string[] {
   return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
 }
 
-/** The budget allows as many as are Ready. */
+/** The budget allows fewer evictions while pods are not Ready. */
 function unreadyText(unready: number): string {
   const are = unready === 1 ? '1 is' : `${unready} are`;
   return `${are} not Ready: the drain waits until they are Ready; to evict them, set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
 }
 
-// Pods that no other node takes, by nodeSelector, node affinity, tolerations, and where their volumes are.
+// Pods that no other node takes, by nodeSelector, node affinity, tolerations and the location of their volumes.
 
 interface UnplacedPod {
   pod: DrainPod;
@@ -296,14 +296,14 @@ const REASONS = {
   volumes: 'because their volumes are not reachable from another suitable node',
 };
 
-/** Of pods that a controller recreates, with the same claims but for ephemeral volumes. @param others not drained */
+/** Of the pods that a controller recreates with the same claims, except ephemeral volumes. @param others not drained */
 function unplacedPods(
   pods: readonly DrainPod[],
   others: readonly Node[],
   storage: Pick<Storage, 'claims' | 'volumes'> | undefined,
 ): UnplacedPod[] {
   const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
-  // The pods of one template have the same answer, but for their volumes.
+  // All pods of one template have the same result, except for their volumes.
   const known = new Map<string, UnplacedPod['why'] | undefined>();
   const whyOf = ({ placement, namespace, claims = [] }: DrainPod) => {
     const volumes = storage === undefined ? [] : claims.flatMap(name => volumeOf(`${namespace}/${name}`, storage));
@@ -318,7 +318,7 @@ function unplacedPods(
   });
 }
 
-/** Reads nothing where no pod that moves has a claim. `isRefused`: it could not be read. */
+/** Reads nothing if no moving pod has a claim. `isRefused`: the volumes could not be read. */
 async function volumesOf(
   pods: readonly DrainPod[],
   read: DrainOptions['volumes'],
@@ -329,7 +329,7 @@ async function volumesOf(
   return 'value' in answer ? { storage: answer.value, isRefused: false } : { isRefused: true };
 }
 
-/** Pods that tolerate the cordon return to the node that is drained. */
+/** Pods that tolerate the cordon return to the drained node. */
 function isMoving(pod: DrainPod): boolean {
   return isRecreated(pod) && !toleratesCordon(pod.placement);
 }
@@ -349,7 +349,7 @@ function whyNoVolume(placement: PodPlacement, volumes: readonly Volume[], nodes:
   return nodes.some(isTaking) ? undefined : 'volumes';
 }
 
-/** A line for each reason. @param isGradual until the last node is cordoned, some of those that are drained take pods */
+/** A line for each reason. @param isGradual until the last node is cordoned, nodes cordoned later accept pods */
 function unplacedLines(unplaced: readonly UnplacedPod[], isGradual: boolean): string[] {
   const ofNodes = isGradual ? ' once all nodes of the drain are cordoned' : '';
   const lines = unplaced.map(({ pod, why }) => {

@@ -22,15 +22,15 @@ import type { PlannedPool } from './plan-drain.ts';
 export interface DrainWords {
   /** Pods are deleted, not evicted. */
   disableEviction: boolean;
-  /** Of each message, as ` (dry run)`. */
+  /** The end of each message, such as ` (dry run)`. */
   suffix: string;
 }
 
-/** Characters of a reason in the spinner's line. */
+/** Maximum characters of a reason in the spinner's line. */
 const NOTE_WIDTH = 90;
-/** Nodes named in the spinner's line. */
+/** Maximum number of nodes named in the spinner's line. */
 const MAX_SPINNER_NODES = 2;
-/** What the pods of one node wait for. */
+/** Maximum number of reasons why the pods of one node wait. */
 const MAX_REASONS = 3;
 
 export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): NodeLine {
@@ -72,13 +72,13 @@ function backText(pods: number): string {
   return pods === 0 ? '' : `, ${plural(pods, 'pod')} came back`;
 }
 
-/** On a terminal, what is waited for is yellow, and what is done green. */
+/** On a terminal, waiting is yellow and completed work green. */
 export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined {
   if (kind === 'blocked' || kind === 'stuck' || kind === 'waits') return 'yellow';
   return kind === 'drained' ? 'green' : undefined;
 }
 
-/** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all nodes are cordoned first. Timeout for each node: 15m.` */
+/** `Draining 3 nodes of pool worker, 1 at a time; all nodes are cordoned first. Timeout for each node: 15m.` */
 export function drainHeading(
   { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
   { pace, isRolling, timeoutMs }: Pick<DrainChoice, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
@@ -106,7 +106,7 @@ export function drainProgress(pool: string, drains: readonly NodeDrainState[]): 
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
-/** A line for each node: state, evicted pods, and why pods are not evicted yet. @param terminalWidth fits the table into it */
+/** A line for each node: state, evicted pods, and why pods wait. @param terminalWidth fits the table into it */
 export function renderDrains(drains: readonly NodeDrainState[], style: Style, terminalWidth?: number): string {
   const columns: Column<NodeDrainState>[] = [
     { header: 'NODE', cell: ({ node }) => node, cutFrom: 0, isName: true },
@@ -127,9 +127,9 @@ function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => str
   return { drained: green, failed: red, 'in progress': yellow, waits: yellow, pending: dim }[phase];
 }
 
-/** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
+/** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`; most first. */
 function waitingText(blockedPods: NodeDrainState['blockedPods'], width: number): string {
-  // What follows the colon counts healthy pods, and differs from one refusal to the next.
+  // The text after the colon counts healthy pods and differs between refusals.
   const groups = [...Map.groupBy(blockedPods.values(), ({ why }) => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
@@ -143,11 +143,11 @@ function waitingText(blockedPods: NodeDrainState['blockedPods'], width: number):
 interface DrainEnd {
   interrupted: boolean;
   dryRun: DryRun;
-  /** Nodes that this run cordoned, of all pools. */
+  /** Nodes of any pool that this run cordoned. */
   cordoned: ReadonlySet<string>;
 }
 
-/** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
+/** Prints the result as a line, or as a table if a real run left nodes undrained; returns the exit code. */
 export function showDrainResult(
   { pool, drains, returned = [] }: PoolDrainState,
   planned: PlannedPool | undefined,
@@ -192,7 +192,7 @@ export function showDrainResult(
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 
-/** Nodes in the maintenance of others stay so however often the command runs. */
+/** Running the command again does not help for nodes under maintenance by others. */
 function nextStep(undrained: readonly NodeDrainState[], planned: PlannedPool | undefined, hint: string): string {
   const others = new Set(
     planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
@@ -224,10 +224,10 @@ function remainText(drains: readonly NodeDrainState[], returned: readonly DrainP
     .join('');
 }
 
-/** Of pods that are still terminating, and of nodes. */
+/** Maximum number of terminating pods, and of nodes, that are named. */
 const MAX_NAMED = 10;
 
-/** Undefined where no node was left as it was: only a rolling drain does so. */
+/** Undefined if no node was left untouched; only a rolling drain leaves nodes untouched. */
 function untouchedText(
   planned: PlannedPool | undefined,
   cordoned: ReadonlySet<string>,
@@ -252,10 +252,10 @@ function untouchedText(
   return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'untouched and schedulable')].join('; '));
 }
 
-/** More would not fit on a command line that somebody reads. */
+/** A longer command line would be hard to read. */
 const MAX_NODES = 20;
 
-/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
+/** For nodes that this run cordoned; if none, for nodes that it found cordoned, usually by an earlier run. */
 function uncordonHint(
   planned: PlannedPool | undefined,
   cordoned: ReadonlySet<string>,

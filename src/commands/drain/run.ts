@@ -1,4 +1,4 @@
-/** Cordons all nodes first, or each when its turn comes; drains pool after pool, a few nodes at a time. */
+/** Cordons all nodes first, or each right before its drain; drains one pool after the other, a few nodes at a time. */
 
 import { sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
@@ -16,7 +16,7 @@ import { type PodReader, podReader } from './drain-pods.ts';
 import type { DrainEvent, DrainOptions, NodeDrainState, PodEvent, PoolDrainState } from './options.ts';
 import type { PlannedNode, PlannedPool, PoolsDrainPlan } from './plan-drain.ts';
 
-/** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
+/** Half of the transport's request limit, so that writes do not delay the lists that show which pods are gone. */
 const MAX_OBJECTS = 16;
 
 interface PoolRun {
@@ -25,12 +25,12 @@ interface PoolRun {
   planned: PlannedPool;
   state: PoolDrainState;
   pods: PodReader;
-  /** Bounds the pods and nodes that are written, over all pools together; requests are bounded by the transport. */
+  /** Limits the pods and nodes that are written at the same time, over all pools; the transport limits requests. */
   limitObjects: Limiter;
   emit: (event: DrainEvent) => void;
 }
 
-/** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
+/** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields each pool's result. */
 export async function* drain(plan: PoolsDrainPlan, options: DrainOptions): AsyncGenerator<PoolDrainState> {
   const limitObjects = createLimiter(MAX_OBJECTS);
   const runs = plan.pools.map((planned): PoolRun => {
@@ -42,7 +42,7 @@ export async function* drain(plan: PoolsDrainPlan, options: DrainOptions): Async
     const wereOpen = new Set<string>();
     for (const run of runs)
       for (const name of await cordonAll(run.planned.nodes, run.state.drains, run)) wereOpen.add(name);
-    // Not only when their turn comes, which may be hours later: the plan has just been made.
+    // Right after the plan: the turn of these nodes may come hours later.
     for (const run of runs) finishEmpty(run, wereOpen);
   }
   for (const run of runs) {
@@ -53,7 +53,7 @@ export async function* drain(plan: PoolsDrainPlan, options: DrainOptions): Async
   }
 }
 
-/** How many of its nodes may be drained at a time: a share is one of all members. */
+/** How many of its nodes may be drained at a time; a percentage refers to all members. */
 export function paceOf({ nodes, otherMembers }: PlannedPool, { pace }: Pick<DrainOptions, 'pace'>): DrainPace {
   return pace(nodes.length + otherMembers.length);
 }
@@ -68,10 +68,10 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrainState[] {
   });
 }
 
-/** Nodes that the plan found empty and cordoned. @param wereOpen until they were cordoned: pods may have come */
+/** Nodes that the plan found empty and cordoned. @param wereOpen nodes cordoned since: they may have new pods */
 function finishEmpty({ options, planned, state, emit }: PoolRun, wereOpen: ReadonlySet<string>): void {
   if (options.dryRun === 'client') return;
-  // Of those that are left alone, the pods were not read.
+  // Pods of nodes under maintenance by others were not read.
   const read = new Map(
     planned.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [] : [[node.name, node]])),
   );
@@ -84,8 +84,8 @@ function finishEmpty({ options, planned, state, emit }: PoolRun, wereOpen: Reado
 }
 
 /**
- * Pods that run on drained nodes again. They are looked for where a pod that was evicted tolerates a cordon, or where some came that the
- * drain had not listed: after the last node, since pods of one node come back to another.
+ * Pods that run on drained nodes again. They are looked for if an evicted pod tolerates a cordon, or if unlisted pods
+ * appeared, and only after the last node, because pods of one node can return to another.
  */
 async function returnedPods({ options, planned, state }: PoolRun): Promise<DrainPod[]> {
   const isExpected = planned.nodes.some(({ pods }) => pods.some(({ placement }) => toleratesCordon(placement)));
@@ -115,7 +115,7 @@ async function drainPool(run: PoolRun): Promise<void> {
     const found = byName.get(each.node);
     return found === undefined || each.phase !== 'pending' ? [] : [{ each, found }];
   });
-  // Those in somebody else's maintenance fail, as the plan says: last, so that they take no other node's place.
+  // Nodes under maintenance by others fail, as planned: they come last, so that they use no other node's slot.
   waiting.sort((a, b) => Number(a.found.inOthersMaintenance === true) - Number(b.found.inOthersMaintenance === true));
   const slots = new DrainSlots(paceOf(planned, options), [
     ...waiting.map(({ found }) => found.node),
@@ -128,7 +128,7 @@ async function drainPool(run: PoolRun): Promise<void> {
       waiting.shift();
       const drained = drainOne(each, found, run).finally(() => {
         underWay.delete(drained);
-        // A dry run shows the other nodes, too.
+        // A dry run also shows the other nodes.
         slots.release(each.node, each.phase === 'drained' || each.phase === 'waits');
       });
       underWay.add(drained);
@@ -138,7 +138,7 @@ async function drainPool(run: PoolRun): Promise<void> {
   }
 }
 
-/** As if the server accepted every eviction but those that a budget rules out. */
+/** Reports as if the server accepted every eviction except those that a budget rules out. */
 function preview(each: NodeDrainState, pods: readonly DrainPod[], { plan, emit }: PoolRun): void {
   if (each.phase !== 'pending') return;
   for (const pod of pods) emit({ kind: 'asking', node: each.node, pod: podName(pod) });
@@ -153,7 +153,7 @@ function preview(each: NodeDrainState, pods: readonly DrainPod[], { plan, emit }
   else waits(each, emit);
 }
 
-/** The turn of a node: it is read again, cordoned if it is not, and drained. */
+/** Drains one node: reads it again, cordons it if necessary, and drains it. */
 async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun): Promise<void> {
   const { options, emit } = run;
   const { cluster, signal } = options;
@@ -182,7 +182,7 @@ async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun
   }
 }
 
-/** Reads the node when its turn comes, and cordons it if need be. Another node of its name, or one that left, stays. */
+/** Reads the node right before its drain and cordons it if necessary. Skips replaced nodes and former members. */
 async function cordonNow(
   each: NodeDrainState,
   { node, inOthersMaintenance = false }: PlannedNode,
@@ -201,7 +201,7 @@ async function cordonNow(
     return;
   }
   if (inOthersMaintenance) checkOthersMaintenance(node, current);
-  // A maintenance that somebody has begun since is not the one that was to be taken over.
+  // A maintenance that began after the plan is not the one that the user wanted to take over.
   const takeover = options.cordon.takeover === true && current.maintenance === node.maintenance;
   const change = { ...options.cordon, takeover };
   if (options.isRolling || !current.unschedulable) await cordonAll([{ node: current }], [each], run, { change });
@@ -211,7 +211,7 @@ async function cordonNow(
 
 type Cordonable = Pick<PlannedNode, 'node' | 'inOthersMaintenance'>;
 
-/** A node that cannot be cordoned is not drained; one that is gone counts as drained. @returns those that were open */
+/** A node that cannot be cordoned is not drained; a deleted one counts as drained. @returns nodes that it cordoned */
 async function cordonAll(
   nodes: readonly Cordonable[],
   drains: readonly NodeDrainState[],
@@ -236,7 +236,7 @@ async function cordonAll(
   return wereOpen;
 }
 
-/** Undefined after the signal. */
+/** Undefined once the signal is aborted. */
 async function cordon(
   { node, inOthersMaintenance = false }: Cordonable,
   change: CordonChange,
@@ -252,7 +252,7 @@ async function cordon(
   return cordonNode(node, change, options);
 }
 
-/** Throws where the maintenance has ended: the pods of the node were neither shown nor agreed to. */
+/** Throws if the maintenance has ended: the user neither saw nor approved the pods of the node. */
 function checkOthersMaintenance(node: Node, current: Node | undefined): void {
   if (current?.uid !== node.uid || (current.maintenance === node.maintenance && current.unschedulable)) return;
   throw new NodepoolError('cluster', "the node's maintenance ended after the drain began", 'run the command again');
@@ -268,10 +268,10 @@ function nodeDrained(each: NodeDrainState, emit: PoolRun['emit']): void {
   emit({ kind: 'drained', node: each.node, returned: each.returned ?? 0 });
 }
 
-// Evicts the pods of one node, and waits until they are gone. Killed at any point, the next run finds the pods that are left.
-// Not by reconciler/evict/node-drainer.ts: that may not block a queue of pools, and plans the node again before each eviction.
+// Evicts the pods of one node and waits until they are gone. If it is killed, the next run finds the remaining pods.
+// reconciler/evict/node-drainer.ts must not block a queue of pools, and plans the node again before each eviction.
 
-/** Between two lists of the pods that are left, as kubectl drain. */
+/** Interval of the lists of remaining pods, as in kubectl drain. */
 const LIST_AGAIN_MS = 1_000;
 
 interface NodeRun {
@@ -279,21 +279,21 @@ interface NodeRun {
   pods: PodReader;
   limitObjects: Limiter;
   emit: (event: PodEvent) => void;
-  /** UIDs of pods whose warnings were shown. */
+  /** UIDs of pods whose warnings were already shown. */
   warned: ReadonlySet<string>;
-  /** Whether another node has the name of the drained one by now. */
+  /** Whether another node has the name of the drained one in the meantime. */
   isReplaced: () => Promise<boolean>;
 }
 
 /**
- * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
- * node was deleted, and another one has its name. Throws when it cannot be drained.
+ * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run.
+ * `replaced`: the node was deleted, and another one has its name. Throws if the node cannot be drained.
  */
 async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<'drained' | 'not drained' | 'replaced'> {
   const { options, emit } = run;
   const { clock, signal, timeoutMs, evictions } = options;
   const began = clock.now();
-  // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
+  // Pods that appear later tolerate the cordon and would be evicted again and again, so they stay.
   const { evict, warnings, refusals, terminating } = await run.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
   const late = warnings.filter(({ evicts }) => evicts !== undefined && !run.warned.has(evicts));
@@ -336,15 +336,15 @@ interface PodRemovals {
   options: DrainOptions;
   emit: NodeRun['emit'];
   evictor: Evictor;
-  /** Pods that are to go, by UID. */
+  /** Pods still to be removed, by UID. */
   remaining: Map<string, DrainPod>;
-  /** UIDs of the pods that were listed first. */
+  /** UIDs of the pods in the first list. */
   listed: ReadonlySet<string>;
-  /** Of pods that cannot be evicted; the others are evicted all the same. */
+  /** Errors of pods that cannot be evicted; the other pods are still evicted. */
   errors: string[];
 }
 
-/** A dry run does not wait: a pod that would go counts as gone, and one that would be held back is not asked about again. */
+/** A dry run does not wait: an accepted pod counts as gone, and a blocked one is not tried again. */
 function takeAnswer(answer: RemovalResult | NodepoolError, pod: DrainPod, removals: PodRemovals): void {
   const { options, evictor, remaining, errors } = removals;
   const isDry = options.dryRun === 'server';
@@ -367,13 +367,13 @@ function podEnded(kind: 'gone' | 'stuck', pod: DrainPod, { drain, emit, evictor,
   emit({ kind, node: drain.node, pod: podName(pod) });
 }
 
-/** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
+/** Lists which pods are gone: a pod with another UID is another pod. No selector, as labels may have changed. */
 async function listAgain(removals: PodRemovals): Promise<void> {
   const { drain, options, remaining, listed } = removals;
   const there = new Map((await options.evictions.podsOn(drain.node)).map(pod => [pod.uid, pod]));
   const newcomers = [...there.values()].filter(pod => !listed.has(pod.uid) && canReturn(pod)).length;
   if (newcomers > 0) drain.hasNewcomers = true;
-  // With a selector, others were there before.
+  // With a selector, the other pods were there before.
   if (options.podSelector === undefined) drain.returned = newcomers;
   for (const pod of [...remaining.values()]) {
     const current = there.get(pod.uid);
@@ -384,7 +384,7 @@ async function listAgain(removals: PodRemovals): Promise<void> {
   }
 }
 
-/** A list each second while a pod terminates, or is not as it was listed; else the delay until the next eviction. */
+/** One second while a pod terminates or differs from the first list; else the delay until the next eviction. */
 function pauseMs({ remaining, evictor, options: { clock, timeoutMs } }: PodRemovals, began: number): number {
   const asks = [...remaining.values()].map(pod => evictor.dueInMs(pod) || LIST_AGAIN_MS);
   const end = timeoutMs > 0 ? began + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** `drain`: plans, asks, drains and reports the result, also after Ctrl-C. */
+/** `drain`: plans, asks, drains and reports the result, even after Ctrl-C. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canAsk } from '../../cli/confirm.ts';
 import { EXIT, errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/errors.ts';
@@ -27,22 +27,22 @@ import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {
   pools: PoolChoice;
-  /** Undefined: that of each pod. */
+  /** Undefined: the grace period of each pod. */
   gracePeriodSeconds: number | undefined;
   yes: boolean;
-  /** Refuses, before anything is written, where a pod that is evicted would find no place. */
+  /** Refuse, before anything is written, if an evicted pod would fit nowhere. */
   checkFit: boolean;
-  /** What is odd about the pace for a pool. */
+  /** Warnings about the pace for a pool. */
   warnOf: (pool: PlannedPool) => string[];
 }
 
-/** What decides on a place beside what the plan has judged. */
+/** Scheduling rules that the plan did not check. */
 function notCheckedText({ knowsVolumes }: PoolsDrainPlan): string {
   const volumes = knowsVolumes ? '' : 'volumes, ';
   return `Not checked: free resources, ${volumes}pod affinity, topology spread; to check, use --check-fit.`;
 }
 
-/** A client dry run ends as if the server accepted every eviction but those that a budget rules out. */
+/** A client dry run assumes that the server accepts every eviction except those that a budget rules out. */
 const NOT_TRIED =
   'Evictions are computed from PodDisruptionBudgets; --dry-run=server has the server check each eviction.';
 
@@ -50,7 +50,7 @@ const NOT_TRIED =
 export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number> {
   const { io } = deps;
   const { dryRun } = choice;
-  // Refuses wrong flags before the first request.
+  // Refuses invalid flags before the first request.
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun !== 'none' });
   const options = await optionsOf(choice, connection, io);
@@ -58,7 +58,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
   const propose = async () => {
     const names = await chosenNames(choice.pools, connection.cluster.pools);
     const drainPlan = await planDrain(names, options);
-    // First what stands in the way all the same: people see all of it in one run.
+    // Prints obstacles first, so that users see all of them in one run.
     showObstacles(drainPlan, choice, said, io);
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
     return { drainPlan, plan: NO_CHANGE, ...question(drainPlan, choice) };
@@ -72,7 +72,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
   if (plan.pools.length === 0) showNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
-  // A warning has named the nodes in maintenance of others.
+  // A warning has already named the nodes under maintenance by others.
   const begun = pools.filter(({ nodes }) => nodes.some(({ inOthersMaintenance }) => inOthersMaintenance !== true));
   const requested = choice.cordon.maintenance;
   if (begun.length > 0 && requested !== undefined)
@@ -85,7 +85,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
   });
 }
 
-/** What stands in the way; each line once. */
+/** The obstacles, each line once. */
 function showObstacles(plan: PoolsDrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
   const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
@@ -118,7 +118,7 @@ async function optionsOf(choice: ShownDrain, connection: Connection, io: Io): Pr
   };
 }
 
-/** Reports each pool at its end; returns the exit code. */
+/** Reports the result of each pool when it is done; returns the exit code. */
 async function interruptibleDrain(
   plan: PoolsDrainPlan,
   options: DrainOptions,
@@ -128,7 +128,7 @@ async function interruptibleDrain(
   const { io, progress } = deps;
   const [first] = plan.pools;
   if (first === undefined) return EXIT.done;
-  // In a dry run there is no spinner: a line for each pod is what people want to see.
+  // No spinner in a dry run: users want to see a line for each pod.
   const live = options.dryRun === 'none' ? await progress(drainProgress(first.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
   const planned = new Map(plan.pools.map(each => [each.pool, each]));
@@ -136,7 +136,7 @@ async function interruptibleDrain(
     const onEvent: DrainOptions['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));
       if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
-      // `uncordon` of the pool refuses it.
+      // `uncordon` of the pool refuses the node.
       if (event.kind === 'left') cordoned.delete(event.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
@@ -156,17 +156,17 @@ async function interruptibleDrain(
 function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): void {
   if (color === undefined || line.to === 'error') printLine(line, io);
   else if (line.to === 'out') io.out(makeStyle(io.color)[color](noteLine(line.text, terminalWidth(io) ?? Infinity)));
-  // io.err() would escape the colour.
+  // io.err() would escape the colour codes.
   else io.stderr.write(`${makeStyle(io.errorColor)[color](noteLine(sanitizeText(line.text), errorWidth(io)))}\n`);
 }
 
-// The question of `drain`, and what a yes to it covers.
+// The question of `drain`, and what an approval covers.
 
-/** Named in the error that a script gets; the warnings name all. */
+/** Maximum numbers in the error for a script; the warnings name all. */
 const MAX_BUDGETS = 5;
 const MAX_POOLS = 5;
 
-/** A script would wait for blocked pods until the timeout of each node, with all nodes cordoned. */
+/** A script would wait for blocked pods until each node's timeout, with all nodes cordoned. */
 function question(
   { pools, blocked }: Pick<PoolsDrainPlan, 'pools' | 'blocked'>,
   { pools: choice, ...options }: Pick<ShownDrain, 'disableEviction' | 'isRolling' | 'pace' | 'pools'>,
@@ -181,11 +181,11 @@ function question(
     MAX_POOLS,
   );
   const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
-  // A percentage is another number in each pool.
+  // A percentage gives a different number in each pool.
   const [pace = 0, ...otherPaces] = new Set(pools.map(pool => paceOf(pool, options).nodes));
   const rate = options.isRolling && pace > 0 && otherPaces.length === 0 ? `, ${plural(pace, 'node')} at a time` : '';
   const reasons = [
-    // The command line names them otherwise.
+    // Not needed if the command line names the pools.
     ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun, 'drained')]),
     ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
   ];
@@ -201,7 +201,7 @@ function question(
   };
 }
 
-/** What is to be done to which nodes; those that are cordoned already are not cordoned, and not named. */
+/** What is done to which nodes; only nodes that are still schedulable are named as cordoned. */
 function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   const open = nodes.filter(({ node }) => !node.unschedulable);
   const names = (of: PlannedPool['nodes']) => of.map(({ node }) => node.name);
@@ -220,7 +220,7 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 
 // `drain --check-fit`.
 
-/** Throws NodepoolError with the pods that would find no place. */
+/** Throws NodepoolError with the pods that would fit nowhere. */
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
   const { moving, withoutPlace, uncertain, unfit, stuck, bound, failed, notJudged } = await drainFit(plan, connection);
@@ -244,7 +244,7 @@ function failedText(pods: number): string {
   return `${are} not recreated: an eviction counts as a failed pod, and ${their} Job allows no more of them.`;
 }
 
-/** No new node helps pods whose volumes only their own node reaches. */
+/** A new node does not help pods whose volumes only their current node can reach. */
 function nextStep(unfit: number, bound: number): string {
   const without = 'drain without --check-fit: the pods stay Pending until the node is uncordoned';
   if (unfit === 0) return 'add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending';

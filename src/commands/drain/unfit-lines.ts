@@ -1,22 +1,22 @@
-/** Lines about pods that find no place, one for each reason: the pods of a StatefulSet differ in a label or a volume, and have the same. */
+/** Lines about pods that fit nowhere, one per reason: pods of a StatefulSet differ in a label or volume only. */
 import { firstFew, plural } from '../../nodepool/text.ts';
 import { type FitReason, reasonsText } from '../../scheduling/fit-reasons.ts';
 
 const SHOWN = 3;
-/** Where there are more pods, their owners. */
+/** With more owners, only this many are named. */
 const SHOWN_OWNERS = 5;
 
 export interface UnfitPods {
   /** `StatefulSet data/db`. */
   owner: string;
   names: string[];
-  /** Empty: there is no other node. */
+  /** Empty if there is no other node. */
   reasons: readonly WhyUnfit[];
-  /** They have a place if the scheduler takes the right nodes first. */
+  /** They fit if the scheduler uses the right nodes first. */
   mayFit?: boolean;
 }
 
-/** `nodes`: how many give the reason; undefined: it is none of nodes. */
+/** `nodes`: how many nodes give the reason; undefined: the reason is not about nodes. */
 export type WhyUnfit = Omit<FitReason, 'nodes'> & { nodes: number | undefined };
 
 export function unfitLines(unfit: readonly UnfitPods[]): string[] {
@@ -28,7 +28,7 @@ export function unfitLines(unfit: readonly UnfitPods[]): string[] {
   });
 }
 
-/** Of one owner, with the same reasons but for their details, as the names of their volumes. */
+/** Merges pods of one owner whose reasons differ only in details, such as volume names. */
 function together(groups: readonly UnfitPods[]): UnfitPods {
   const [{ owner, reasons, mayFit = false } = { owner: '', reasons: [] as readonly WhyUnfit[] }] = groups;
   const names = groups.flatMap(each => each.names);

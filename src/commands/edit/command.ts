@@ -69,7 +69,7 @@ ${EXIT_STATUS}`;
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
     const showsAhead = dryRun !== 'none' && flags.output === undefined;
-    // A controller that runs applies the edit as soon as it is saved.
+    // A running controller applies the edit as soon as it is saved.
     const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
     const options: EditOptions = { cluster, workloads, dryRun, approve, warn, reconciles: reconciling, looksAhead };
@@ -99,7 +99,7 @@ ${EXIT_STATUS}`;
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
       showWarning(io, deleting);
-      // Flags edit the spec alone; an editor may have removed a finalizer.
+      // Flags edit only the spec; with an editor, the user may have removed a finalizer.
       return byFlags || flags.reconcile ? EXIT.error : EXIT.done;
     }
     const names = [args.name];

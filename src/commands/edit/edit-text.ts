@@ -1,4 +1,4 @@
-/** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
+/** Edits a pool as text in an editor. Changes that others make in the meantime are not overwritten. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,18 +20,18 @@ import { alteredPool, guardedPatch, MAX_ATTEMPTS } from '../shared/edit/guarded-
 import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
-/** The user's editor on one file, which stays until it is removed, also after an error. */
+/** The user's editor on one file, which exists until it is removed, even after an error. */
 interface EditSession {
-  /** The file, to be named to the user when the text is to be kept. */
+  /** The path of the file, shown to the user if the text is to be kept. */
   path: string;
-  /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
+  /** Writes the text, opens the editor, waits for it and resolves with what was saved. */
   edit(text: string): Promise<string>;
   remove(): Promise<void>;
 }
 
 interface TextEdit {
   editor: EditSession;
-  /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
+  /** Strict decoding of YAML or JSON text; throws NodepoolError with the line or the field. */
   decode: (text: string) => NodePool;
   print: (pool: object) => string;
 }
@@ -82,7 +82,7 @@ export async function editAsText(name: string, text: TextEdit, options: EditOpti
   }
 }
 
-/** A proposal that was refused is not edited again: the text is kept. */
+/** A declined proposal is not edited again: the text is kept. */
 async function agreeOrKeep(
   before: RawPool,
   after: RawPool,
@@ -107,13 +107,13 @@ async function agreeOrKeep(
 }
 
 type SaveResult =
-  /** altered: how the answer differs from what was sent. */
+  /** altered: how the response differs from the request. */
   | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined; released: ProposedEdit['released'] }
   | { kind: 'gone' | 'conflict' }
-  /** Somebody else changed these fields as well. */
+  /** Somebody else also changed these fields. */
   | { kind: 'overlaps'; latest: RawPool; paths: string[][] };
 
-/** What somebody else wrote meanwhile to other fields stays, as with kubectl edit; a list is one field. */
+/** Keeps what others wrote to other fields in the meantime, as kubectl edit does; a list is one field. */
 async function save(
   original: RawPool,
   patch: Record<string, unknown>,
@@ -153,7 +153,7 @@ function overlapError(name: string, { latest, paths }: { latest: RawPool; paths:
   );
 }
 
-/** What a person edits: no status, no bookkeeping of the server and of kubectl apply, which has the values a second time. */
+/** What a user edits: no status, server-managed metadata or kubectl apply annotation, which repeats the values. */
 function editable(pool: NodePool): Record<string, unknown> {
   const { status: _status, ...rest } = pool as RawPool;
   const {
@@ -175,7 +175,7 @@ function decodeSame(text: string, original: RawPool, decode: TextEdit['decode'])
     return decodePoolOf(text, original, decode);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
-    // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
+    // Line numbers must match the file that is opened again or kept, which begins with this error.
     return decodePoolOf('\n'.repeat(head(error).split('\n').length - 1) + text, original, decode);
   }
 }
@@ -193,7 +193,7 @@ function decodePoolOf(text: string, original: RawPool, decode: TextEdit['decode'
   return pool;
 }
 
-/** YAML has line breaks that are no newline, and a comment ends at each: they and all else that is not seen are spaces. */
+/** YAML has other line breaks than newline, which end a comment: they and invisible characters become spaces. */
 function head(problem: NodepoolError | undefined): string {
   const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
   const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
@@ -202,7 +202,7 @@ function head(problem: NodepoolError | undefined): string {
     .join('');
 }
 
-/** Comment lines of the head and of the user; YAML gives them no meaning. */
+/** Removes the comment lines of the head and of the user, which have no meaning in YAML. */
 function withoutComments(text: string): string {
   return text
     .split(/\r?\n/)
@@ -215,7 +215,7 @@ async function cancel(editor: EditSession, why: string): Promise<EditResult> {
   return { kind: 'cancelled', why };
 }
 
-/** The file with the text is kept, and the message names it. */
+/** The file with the text was kept; the message has its path. */
 class KeptError extends NodepoolError {}
 
 function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
@@ -226,12 +226,12 @@ function findIn({ path }: EditSession): string {
   return `find your text in ${path}`;
 }
 
-// Runs the user's editor on a temporary file. Knows nothing of pools.
+// Runs the user's editor on a temporary file. Independent of pools.
 
-/** Time for an editor to restore the terminal. */
+/** Time that an editor gets to restore the terminal. */
 const LEAVE_MS = 1_000;
 
-/** A new file in a private folder, as are the editor's backups. A signal that ends this process prints its path. */
+/** A new file in a private folder, also for the editor's backups. A signal that ends this process prints its path. */
 export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSession {
   const folder = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}`);
   const path = join(folder, 'nodepool.yaml');
@@ -244,7 +244,7 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
       process.kill(process.pid, signal);
     };
     if (editor === undefined) return end();
-    // The editor handles Ctrl-C, and this process must outlive it.
+    // The editor handles Ctrl-C, and this process must outlive the editor.
     if (signal === 'SIGINT') return;
     editor.once('exit', end).kill(signal);
     setTimeout(end, LEAVE_MS);
@@ -257,7 +257,7 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
     path,
     async edit(text) {
       const isFirst = unsubscribe === undefined;
-      // An existing folder belongs to somebody else: mkdir fails on it.
+      // If the folder exists, it belongs to someone else, and mkdir fails.
       if (isFirst) await mkdir(folder, { mode: 0o700 }).catch(cannotWrite);
       await writeFile(path, text, { mode: 0o600, flag: isFirst ? 'wx' : 'w' }).catch(cannotWrite);
       unsubscribe ??= onEndingSignal(leave);
@@ -277,12 +277,12 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
   };
 }
 
-/** In kubectl's order. */
+/** In the same order as kubectl. */
 export function editorCommand(env: Record<string, string | undefined>, platform = process.platform): string {
   return env.KUBE_EDITOR || env.EDITOR || (platform === 'win32' ? 'notepad' : 'vi');
 }
 
-/** Through the shell, since the variable may have arguments (`code --wait`). */
+/** Runs in a shell, because the variable may contain arguments (`code --wait`). */
 async function runEditor(command: string, path: string, onStart: (child: ChildProcess) => void): Promise<void> {
   const quoted = process.platform === 'win32' ? `"${path}"` : singleQuoted(path);
   const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {

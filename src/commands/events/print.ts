@@ -5,7 +5,7 @@ import { sanitizeLine } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { eventEntry, timelinePrinter } from '../shared/describe/print-timeline.ts';
 
-/** The first call gives the table, later ones more rows. */
+/** The first call returns the table, later calls return further rows. */
 export function eventsPrinter(headers: boolean, io: Io): (events: PoolEventRecord[], now: Date) => string {
   const table = { wide: false, headers, terminalWidth: terminalWidth(io) };
   const render = timelinePrinter('Events', table, makeStyle(io.color));
@@ -16,7 +16,7 @@ export function eventsPrinter(headers: boolean, io: Io): (events: PoolEventRecor
     );
 }
 
-/** ` for pool a`, in the message that there are none; undefined: all pools. */
+/** ` for pool a`, for the message that there are no events; undefined: all pools. */
 export function ofPools(names: readonly string[] | undefined): string {
   return names === undefined ? '' : ` for ${noun(names.length, 'pool')} ${names.map(sanitizeLine).join(', ')}`;
 }

@@ -1,4 +1,4 @@
-/** The events of the chosen pools. The server selects by one name at most. */
+/** The events of the chosen pools. The server can select by only one name. */
 import type { WatchedResource } from '../../controller/source.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
@@ -7,15 +7,15 @@ import { chosenPools } from '../shared/pools/choose-pools.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
 export interface ChosenEvents {
-  /** Oldest first. Throws where a pool has no events and does not exist: a deleted pool keeps its events for a while. */
+  /** Oldest first. Throws if a pool neither has events nor exists: events outlive a deleted pool for a while. */
   list(): Promise<PoolEventRecord[]>;
-  /** As list(), with the objects. */
+  /** Like list(), with the full objects. */
   listObjects(): Promise<PoolEventObject[]>;
   watch(): WatchedResource<PoolEventRecord | undefined>;
   watchObjects(): WatchedResource<PoolEventObject | undefined>;
 }
 
-/** @param names of the pools; undefined: all */
+/** @param names of pools; undefined: all */
 export function chosenEvents(
   names: readonly string[] | undefined,
   {

@@ -1,4 +1,4 @@
-/** `events --watch`: prints the current events, then each new or repeated one. */
+/** `events --watch`: prints the current events, then each new or repeated event. */
 import type { Io } from '../../cli/io.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
 import { objectStream } from '../../print/printers.ts';
@@ -8,7 +8,7 @@ import { eventsPrinter, ofPools } from './print.ts';
 import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends FollowFlags {
-  /** Undefined: all. */
+  /** Undefined: all pools. */
   pools: readonly string[] | undefined;
   /** Undefined: a table. */
   output: 'json' | 'yaml' | undefined;

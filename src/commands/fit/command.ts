@@ -28,7 +28,7 @@ Exit status: 0 the pod fits (with --replicas: all replicas fit), 1 it does not f
     { description: 'For a program', command: '<%= config.bin %> fit -f web.yaml -o json' },
   ];
   static override args = {
-    // oclif would read a missing argument from stdin, which `-f -` reads.
+    // oclif would read a missing argument from stdin, which `-f -` needs.
     pod: Args.string({ description: 'An existing pod: NAME or NAMESPACE/NAME.', ignoreStdin: true }),
   };
   static override flags = {
@@ -77,7 +77,7 @@ Exit status: 0 the pod fits (with --replicas: all replicas fit), 1 it does not f
   }
 }
 
-/** Undefined without any of the flags. Throws a usage error that names the flag. */
+/** Undefined if none of the flags is set. Throws a usage error that names the flag. */
 function requestsIn(flags: Record<'cpu' | 'memory' | 'gpu', string | undefined>): PodRequests | undefined {
   const { cpu, memory, gpu } = flags;
   if (cpu === undefined && memory === undefined && gpu === undefined) return undefined;

@@ -13,9 +13,9 @@ import type { FitRow, PodFit } from './run.ts';
 
 export interface FitTable {
   headers: boolean;
-  /** Undefined: nothing is wrapped. */
+  /** Undefined: no wrapping. */
   columns: number | undefined;
-  /** As in the command line. */
+  /** The value in the command line. */
   replicas: number | undefined;
 }
 
@@ -60,7 +60,7 @@ function titleOf({ subject, pod }: PodFit): string {
 
 const ORDER = `N-M: N replicas always fit, M at best; ${BY_ORDER}.`;
 
-/** Where it allows fewer than are asked for, or than the nodes take. */
+/** Only if the quota allows fewer replicas than requested, or than the nodes take. */
 function quotaLines({ quota, subject, total }: PodFit, replicas: number | undefined): string[] {
   if (quota === undefined || quota.replicas >= (replicas ?? total.replicas.most)) return [];
   const { name, resource } = quota;

@@ -1,4 +1,4 @@
-/** Which pools take a pod, how many replicas of it, and which rule of the scheduler fails elsewhere. */
+/** Which pools take a pod, how many replicas fit, and which scheduler rule fails on the other nodes. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -29,15 +29,15 @@ import { allPermitted, permitted } from '../shared/refusals.ts';
 import { type FitSubject, type PodRequests, requestsSubject, type SubjectDocument, subjectsOf } from './subjects.ts';
 
 export interface FitOptions {
-  /** A pod that exists, documents of files, or a pod with these requests alone. */
+  /** An existing pod, documents from files, or a pod with only these requests. */
   of: { pod: string } | { documents: readonly SubjectDocument[] } | { requests: PodRequests };
-  /** Of the pod, and of objects in files that name none; undefined: that of the kubeconfig. */
+  /** Namespace of the pod, and of objects in files without one; undefined: the one in the kubeconfig. */
   namespace: string | undefined;
-  /** Empty: all pools, and the nodes of no pool. */
+  /** Empty: all pools, and the nodes without a pool. */
   pools: readonly string[];
-  /** A label selector of pools. */
+  /** A label selector for pools. */
   selector: string | undefined;
-  /** How many are to fit; undefined: one. */
+  /** The requested number of replicas; undefined: one. */
   replicas: number | undefined;
 }
 
@@ -47,13 +47,13 @@ export interface FitDeps {
 }
 
 export interface FitRow {
-  /** Undefined: the nodes of no pool. */
+  /** Undefined: the nodes without a pool. */
   pool: string | undefined;
   nodes: number;
-  /** Nodes that take at least one. */
+  /** Number of nodes that take at least one replica. */
   takers: number;
   replicas: Bounds;
-  /** Of the nodes that take none. */
+  /** Reasons of the nodes that take none. */
   reasons: FitReasons;
 }
 
@@ -62,27 +62,27 @@ export interface PodFit {
   pod: Pod;
   rows: FitRow[];
   total: FitRow;
-  /** The server would not create it, with the reason. */
+  /** The reason why the server would refuse the pod. */
   refused: string | undefined;
-  /** The ResourceQuota that allows the fewest more pods. */
+  /** The ResourceQuota that leaves room for the fewest pods. */
   quota: QuotaLimit | undefined;
-  /** As many as were asked for fit. */
+  /** The requested number of replicas fits. */
   fits: boolean;
   notJudged: string[];
 }
 
 export interface FitResult {
   fits: PodFit[];
-  /** Objects that were left out, and pods on nodes whose amounts cannot be read; each a sentence. */
+  /** A sentence each: objects that were left out, and pods with invalid quantities. */
   problems: string[];
 }
 
-/** Throws NodepoolError: what is not there, cannot be read or is invalid, a cluster that refuses. */
+/** Throws NodepoolError if an object is missing, unreadable or invalid, or if the server refuses. */
 export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult> {
   const isSelected = options.selector === undefined ? undefined : readSelector(options.selector);
   const port = await deps.scheduling();
   const cluster = allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
-  // Awaited below: until then, a refusal must not count as unhandled.
+  // Awaited below; until then a rejection must not count as unhandled.
   cluster.catch(() => {});
   const { subjects, others } =
     'requests' in options.of
@@ -150,7 +150,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   return { fits, problems: [...others, ...problems] };
 }
 
-/** Pods that exist and whose place counts as free: the one in question, those of a DaemonSet in question. */
+/** Existing pods whose place counts as free: the pod itself, or the pods of the DaemonSet. */
 function replacedBy(subjects: readonly FitSubject[]): (pod: Pick<Pod, 'namespace' | 'name' | 'labels'>) => boolean {
   const itself = subjects.find(({ exists }) => exists);
   const daemons = subjects.filter(({ daemon }) => daemon !== undefined);
@@ -182,7 +182,7 @@ async function quotasOf(
   );
 }
 
-/** What a pod that exists uses of a quota counts as free. */
+/** An existing pod's own usage of the quota counts as free. */
 function quotaOf(
   { pod, exists }: FitSubject,
   quotas: readonly RawQuota[],
@@ -192,9 +192,9 @@ function quotaOf(
   return limit && { ...limit, replicas: limit.replicas + (exists ? 1 : 0) };
 }
 
-// Pods that are on no node yet.
+// Pods that are not bound to a node yet.
 
-/** As the scheduler: pods of the same or a higher priority, for which it has evicted others from a node. */
+/** Like the scheduler: pods of the same or a higher priority for which it has preempted others on a node. */
 function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapshot: Snapshot): KeptPod[] {
   const read = quantityReader();
   const nominated = pending.flatMap((raw): KeptPod[] => {
@@ -207,7 +207,7 @@ function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapsho
   return nominated;
 }
 
-/** Those that some of the nodes takes by its own rules, whatever room it has. */
+/** Pending pods that some of the nodes accepts by its own rules, regardless of free room. */
 function competingPods(pending: readonly RawPod[], nodes: readonly Node[], { parts }: Snapshot): RawPod[] {
   const found = new Map<object, boolean>();
   return pending.filter(({ spec = {}, status }) => {
@@ -229,7 +229,7 @@ function pendingText(competing: readonly RawPod[]): string[] {
   return [`${what} may take this room first: ${firstFew(names, MAX_PODS)}`];
 }
 
-/** DeviceClasses that stand for an extended resource; read where a pod asks for one. */
+/** DeviceClasses that map to an extended resource; only read if a pod requests one. */
 async function deviceClassesOf(trials: readonly FitTrial[], port: SchedulingPort): Promise<ReadonlySet<string>> {
   const isAsked = trials.some(({ pod }) => [...pod.requests.keys()].some(name => name.includes('/')));
   if (!isAsked) return new Set();
@@ -241,17 +241,17 @@ interface FitTrial {
   subject: FitSubject;
   pod: Pod;
   refused: string | undefined;
-  /** What is not judged, as the server could not be asked. */
+  /** Rules that are not judged because the server could not be asked. */
   unknown: string[];
 }
 
-/** With what the server adds: defaults, LimitRanges, the RuntimeClass, webhooks. */
+/** The pod as the server would store it: with defaults, LimitRanges, the RuntimeClass and webhooks. */
 async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<FitTrial> {
   if (subject.exists) return { subject, pod: read(subject), refused: undefined, unknown: [] };
   const rehearsal = await port.rehearse(subject.namespace, subject.pod);
   switch (rehearsal.kind) {
     case 'created': {
-      // The name is only of the rehearsal.
+      // The server saw a temporary name.
       const { metadata, ...rest } = rehearsal.pod;
       const pod = { ...rest, metadata: { ...metadata, name: subject.pod.metadata?.name ?? '' } };
       return { subject: { ...subject, pod }, pod: read({ ...subject, pod }), refused: undefined, unknown: [] };
@@ -282,7 +282,7 @@ function read(subject: FitSubject): Pod {
   }
 }
 
-/** @param daemon the pod template of a DaemonSet, whose controller knows nothing of what admission adds */
+/** @param daemon the pod template of a DaemonSet; its controller ignores what admission adds */
 function rowsOf(
   pod: Pod,
   sites: readonly { pool: string | undefined; nodes: readonly string[] }[],
@@ -318,7 +318,7 @@ function rowsOf(
   return { rows, total: { pool: undefined, nodes, takers, replicas, reasons } };
 }
 
-/** Each pod of a DaemonSet has a node affinity for one node: spread that honors it looks at no other. */
+/** Each DaemonSet pod has a node affinity for one node: spread constraints that honor it consider only that node. */
 function pinned(pod: Pod): Pod {
   const spread = pod.spread.map(each => (each.honorsAffinity ? { ...each, maxSkew: Infinity, minDomains: 1 } : each));
   return { ...pod, spread };

@@ -1,4 +1,4 @@
-/** The pods that `fit` is asked about: of a file with a pod or a pod template, one that exists, or one of a given size. */
+/** The pods for `fit`: from a file with a pod or pod template, an existing pod, or a pod of a given size. */
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject, ownValue } from '../../nodepool/json.ts';
@@ -12,39 +12,39 @@ import { CLAIM_TEMPLATES, checkedShape, LABEL_SELECTOR, POD } from '../../schedu
 import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { permitted } from '../shared/refusals.ts';
 
-/** Kinds of objects that are named. */
+/** Maximum number of kinds that are named. */
 const MAX_KINDS = 5;
 
 export interface PodRequests {
-  /** Quantities. */
+  /** Kubernetes quantities. */
   cpu: string | undefined;
   memory: string | undefined;
-  /** Of the GPUs that the nodes offer. */
+  /** Number of GPUs, of the kind that the nodes offer. */
   gpu: string | undefined;
 }
 
 export interface FitSubject {
-  /** Of the object: `Deployment`. */
+  /** Kind of the object: `Deployment`. */
   kind: string;
   namespace: string;
   name: string;
   /** `Deployment shop/web`. */
   title: string;
-  /** One that could be created: of a pod that exists, without its node. */
+  /** A pod that could be created; an existing pod without its node. */
   pod: RawPod;
-  /** Labels by which its controller tells another replica of the workload from this one. */
+  /** Labels that differ in another replica of the workload. */
   labelsOfNext?: Record<string, string>;
-  /** Of a DaemonSet, which has one pod a node: spec.template.spec, and what selects its pods. */
+  /** For a DaemonSet, which runs one pod per node: spec.template.spec, and the selector of its pods. */
   daemon?: { template: RawPodSpec; selector: LabelQuery };
-  /** It exists: its own place counts as free. */
+  /** The pod exists: its own place counts as free. */
   exists: boolean;
-  /** What is not known of it, and so not judged. */
+  /** What is unknown about the pod and therefore not judged. */
   notJudged?: string;
-  /** It has requests, and no selector and no tolerations but one of taints with the name of a device. */
+  /** Only requests: no selector, and no tolerations except one for taints named after a device. */
   ofRequests?: { tolerates: string | undefined };
 }
 
-/** @returns `others`: about objects without a pod, which stand beside workloads in most files */
+/** @returns `others`: warnings about objects without a pod, which most files contain beside workloads */
 export async function subjectsOf(
   {
     of,
@@ -73,7 +73,7 @@ export async function subjectsOf(
 
 const NVIDIA = 'nvidia.com/gpu';
 
-/** A pod that the strictest PodSecurity admits: only its size is asked about. */
+/** A pod that the strictest PodSecurity level admits, because only its size matters. */
 export function requestsSubject(
   { cpu, memory, gpu }: PodRequests,
   nodes: readonly Node[],
@@ -86,19 +86,19 @@ export function requestsSubject(
   const container = {
     name: 'main',
     image: 'pause',
-    // Of extended resources, the server wants limits.
+    // For extended resources, the server requires limits.
     resources: { requests: defined({ cpu, memory, ...devices }), limits: devices },
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
   };
   const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
-  // As the admission plugin ExtendedResourceToleration gives it: nodes with devices have a taint with their name.
+  // As the admission plugin ExtendedResourceToleration adds it: nodes with devices have a taint with their name.
   const tolerations = device === undefined ? [] : [{ key: device, operator: 'Exists', effect: 'NoSchedule' }];
   const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, tolerations, containers: [container] } };
   const others = { exists: false, ofRequests: { tolerates: device } };
   return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
 }
 
-/** nvidia.com/gpu, unless the nodes offer one other accelerator alone, as amd.com/gpu. */
+/** nvidia.com/gpu, unless the nodes offer only one other accelerator, such as amd.com/gpu. */
 function gpuOf(nodes: readonly Node[]): string {
   const gpus = wholeAccelerators(
     nodes.flatMap(({ allocatable }) => Object.keys(allocatable).filter(name => allocatable[name] !== '0')),
@@ -120,7 +120,7 @@ export interface SubjectDocument {
   placeOf(field: string): string;
 }
 
-/** Where each kind has its pod template; `[]`: it is a pod itself. */
+/** The path of the pod template in each kind; `[]`: the object is a pod itself. */
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   Pod: [],
   Deployment: ['spec', 'template'],
@@ -132,13 +132,13 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
 };
 
-/** The kind of an object of a kind without a pod template, as a Service. */
+/** The kind of an object without a pod template, such as a Service. */
 function kindWithoutPod({ value }: SubjectDocument): string | undefined {
   const kind = isObject(value) ? value.kind : undefined;
   return typeof kind === 'string' && kind !== '' && ownValue(TEMPLATES, kind) === undefined ? kind : undefined;
 }
 
-/** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
+/** Throws NodepoolError (input) with the field. @param namespace for objects without one */
 async function subjectOf(
   document: SubjectDocument,
   namespace: string,
@@ -194,7 +194,7 @@ async function subjectOf(
 }
 
 interface ExistingRevision {
-  /** Absent: there is none with this template. */
+  /** Absent: no revision has this template. */
   hash?: string;
   unknown?: string;
 }
@@ -207,7 +207,7 @@ async function deploymentRevision(reading: Promise<string | undefined>): Promise
   return defined({ hash: read.value });
 }
 
-/** While a StatefulSet changes its pods, these are of two revisions, and so are new ones. */
+/** During a rolling update, pods of a StatefulSet, including new ones, have two revisions. */
 async function setRevision(
   reading: ReturnType<SchedulingPort['setRevision']>,
   isSame: (template: unknown) => boolean,
@@ -227,15 +227,15 @@ const NEW_UID = '00000000-0000-0000-0000-000000000000';
 
 interface ControllerLabels {
   labels: Record<string, string>;
-  /** Of another replica, those that differ. */
+  /** The labels that differ in another replica. */
   ofNext?: Record<string, string>;
-  /** What is not judged of them. */
+  /** What is not judged because of these labels. */
   unknown?: string;
 }
 
 /**
- * Labels that the controller of a workload gives its pods, on which spread and affinity may depend. A revision or a run that does not
- * exist yet has a value of its own.
+ * Labels that a workload's controller adds to its pods, on which spread and affinity may depend. A revision or a run
+ * that does not exist yet gets a unique value.
  */
 async function controllerLabels(
   kind: string,
@@ -285,7 +285,7 @@ function jobLabels(name: string, { manualSelector, completionMode }: Record<stri
   return { labels: { ...labels, ...of(0) }, ofNext: of(1) };
 }
 
-/** Whether every field of a file is so in an object of the server, which has more fields: its defaults. */
+/** Whether the object on the server has every field of the file; it may have more, such as defaults. */
 function isPartOf(given: unknown, live: unknown): boolean {
   if (given === null || given === undefined) return true;
   if (Array.isArray(given)) {
@@ -295,7 +295,7 @@ function isPartOf(given: unknown, live: unknown): boolean {
   return isObject(live) && Object.entries(given).every(([name, part]) => isPartOf(part, live[name]));
 }
 
-/** As if it were created again: it goes where the scheduler puts it. */
+/** The pod as if it were created again: the scheduler chooses its node. */
 function existingSubject(pod: RawPod, namespace: string, name: string): FitSubject {
   const { nodeName: _, ...spec } = pod.spec ?? {};
   const { deletionTimestamp: _deletion, ...metadata } = pod.metadata ?? {};
@@ -320,7 +320,7 @@ function claimTemplates(value: unknown, document: SubjectDocument): ClaimTemplat
   return shapedAt<ClaimTemplate[]>(templates, CLAIM_TEMPLATES, 'spec.volumeClaimTemplates', document);
 }
 
-/** Each pod gets its own claim, as for an ephemeral volume. */
+/** Each pod gets a claim of its own, as with an ephemeral volume. */
 function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawPodSpec {
   if (templates.length === 0) return spec;
   const names = templates.map(({ metadata }) => metadata?.name);
@@ -332,7 +332,7 @@ function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawP
   return { ...spec, volumes: [...others, ...claims] };
 }
 
-/** Those of the API server that decide on scheduling, for where it is not asked. */
+/** The API server's defaults that affect scheduling, for when the server is not asked. */
 function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
   const withRequests = (container: RawContainer): RawContainer => {
     const { limits, requests } = container.resources ?? {};

@@ -76,7 +76,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const asList = names.length !== 1;
     const output = await outputOf(flags, io.stdoutIsTTY);
     if (output === 'kubectl') {
-      // Refuses what it refuses for other formats, an empty --context above all.
+      // Reports the errors that other formats report, such as an empty --context.
       await connect();
       const { getByKubectl } = await import('./kubectl.ts');
       return getByKubectl(names, flags, io);
@@ -110,7 +110,7 @@ export default class Get extends BaseCommand<typeof Get> {
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
-      // Without pools, nothing was counted yet.
+      // Without pools, nothing has been counted yet.
       const isCounted = live !== undefined || (isLive && pools.length === 0);
       return showPoolChanges(
         { ...changes, requestTimeoutMs, live: isCounted ? new Map(live) : undefined },
@@ -146,8 +146,8 @@ function withLiveOption(output: PoolOutput, live: Live | undefined): PoolOutput 
 const loadLive = () => import('./live-counts.ts');
 
 /**
- * Lists the nodes beside the pools. @param listed the pools, where all are listed already
- * @returns what waits for them: with pools that are not there, nobody does
+ * Lists nodes and pools at the same time. @param listed the pools, if all are listed already
+ * @returns waits for both; not called if pools do not exist
  */
 function readLive(
   cluster: Connection['cluster'],
@@ -164,7 +164,7 @@ function readLive(
     });
 }
 
-/** Names the pools; undefined where nothing is overdue. */
+/** Names the pools; undefined if nothing is overdue. */
 function overdueText(pools: RawPool[], live: Live | undefined): string | undefined {
   const late = pools.flatMap(({ metadata: { name } }) => {
     const overdue = live?.get(name)?.maintenance.overdue ?? 0;
@@ -174,14 +174,14 @@ function overdueText(pools: RawPool[], live: Live | undefined): string | undefin
   return `Maintenance is overdue in ${noun(late.length, 'pool')} ${late.join(', ')}. See \`kubectl nodepool doctor\`.`;
 }
 
-/** The age is that of the oldest status. */
+/** Reports the age of the oldest status. */
 function oldNumbers({ oneLine, next }: NodepoolError, pools: readonly RawPool[], now: Date): Warning {
   const times = pools.flatMap(pool => statusTime(pool) ?? []).toSorted();
   const age = times[0] === undefined ? '' : `, ${formatAge(times[0], now)} ago${times.length > 1 ? ' or later' : ''}`;
   return { message: `STATUS and the node counts are from the last reconcile${age}: ${oneLine}`, next };
 }
 
-/** RFC 3339: when somebody last wrote the status. */
+/** When the status was last written, in RFC 3339. */
 function statusTime({ metadata }: RawPool): string | undefined {
   const managers = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
   const times = managers.flatMap(({ subresource, time }) => (subresource === 'status' ? (time ?? []) : []));
@@ -192,7 +192,7 @@ function statusTime({ metadata }: RawPool): string | undefined {
 
 const OF_KUBECTL = ['go-template', 'go-template-file', 'template', 'templatefile', 'kyaml'];
 
-/** The format in the flags; `kubectl` has it. Throws usage errors before the first request. */
+/** The format in the flags, or `kubectl` if kubectl prints it. Throws usage errors before the first request. */
 async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput | 'kubectl'> {
   const {
     output = '',
@@ -227,13 +227,13 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promis
   return readTemplate(output, { headers, isTerminal, others: OF_KUBECTL });
 }
 
-/** The modules that print in the format. */
+/** Loads the modules that print the format. */
 async function loadPrinter(output: PoolOutput): Promise<void> {
   if (typeof output === 'object') await Promise.all([import('./print.ts'), import('../../print/style.ts')]);
   else await import('../../print/printers.ts');
 }
 
-/** @param asList a List, even of one pool */
+/** @param asList print a List, even for one pool */
 async function printPools(
   pools: RawPool[],
   asList: boolean,

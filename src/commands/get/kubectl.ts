@@ -1,4 +1,4 @@
-/** `get` by kubectl, for the formats that this program does not print: Go's templates and KYAML. */
+/** Runs kubectl for formats of `get` that this program does not print: Go templates and KYAML. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute } from 'node:path';
@@ -9,16 +9,16 @@ import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { singleQuoted } from '../../nodepool/text.ts';
 
-/** That kubectl does not have, or that mean nothing here. */
+/** Flags that kubectl does not have, or that have no meaning here. */
 const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'];
 
-/** The headers of all kinds of programs are longer. */
+/** The magic numbers and headers of all executables are longer. */
 const HEAD_BYTES = 32;
 
 /**
- * Output and exit code are kubectl's; a signal ends a watch as one of this program. A --token is in the process list
- * already, where the user has put it.
- * @param flags of `get`, as they were parsed
+ * Output and exit code come from kubectl; a signal ends a watch as it does for our own. A --token is passed in the
+ * arguments, where the user put it already.
+ * @param flags of `get`, as parsed
  */
 export async function getByKubectl(names: readonly string[], flags: Record<string, unknown>, io: Io): Promise<number> {
   const given = Object.entries(flags).flatMap(([name, value]) => {
@@ -30,7 +30,7 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
   refusePipes(flags.kubeconfig, io.env);
   let child: ChildProcess | undefined;
   let stopped: NodeJS.Signals | undefined;
-  // A terminal's Ctrl-C goes to kubectl, too.
+  // A terminal also sends Ctrl-C to kubectl.
   const unsubscribe = onEndingSignal(signal => {
     stopped = signal;
     child?.kill(signal);
@@ -43,7 +43,7 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
     if (stopped !== undefined && (flags.watch === true || flags['watch-only'] === true)) {
-      // kubectl says 1 of any signal.
+      // kubectl returns 1 for any signal.
       if (stopped !== 'SIGTERM') endBySignal(stopped);
       return stopped === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
     }
@@ -70,18 +70,18 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
 
 class NoKubectlError extends Error {}
 
-/** The first of the PATH that may be executed, except in relative folders, where anybody may have put one. */
+/** The first executable in PATH. Skips relative folders, where anyone may have placed one. */
 async function kubectlIn({ PATH, Path, ...env }: Io['env']): Promise<string> {
   const file = process.platform === 'win32' ? 'kubectl.exe' : 'kubectl';
   const folders = (PATH ?? Path ?? '').split(delimiter).filter(isAbsolute);
   const found = await lookUpProgram(file, { ...env, PATH: folders.join(delimiter) });
   if (!('path' in found)) throw new NoKubectlError('is not in the PATH');
-  // Node would run it by a shell.
+  // Node would run it in a shell.
   if (isText(found.path)) throw new NoKubectlError(`${found.path} is not a program but a text without #!`);
   return found.path;
 }
 
-/** Without the zero bytes at the head of a program. */
+/** Executables have zero bytes in their header. */
 function isText(path: string): boolean {
   const head = Buffer.alloc(HEAD_BYTES);
   let descriptor: number | undefined;
@@ -90,14 +90,14 @@ function isText(path: string): boolean {
     const read = head.subarray(0, readSync(descriptor, head));
     return !read.includes(0) && !read.toString('latin1').startsWith('#!');
   } catch {
-    // It may be executed and not read.
+    // The file may be executable but not readable.
     return false;
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
-/** A pipe can be read once, and has been, and kubectl gets no descriptor of this process but the standard ones. */
+/** A pipe can be read only once, which has happened, and kubectl inherits only the standard descriptors. */
 function refusePipes(kubeconfig: unknown, { KUBECONFIG = '' }: Io['env']): void {
   const files = typeof kubeconfig === 'string' ? [kubeconfig] : KUBECONFIG.split(delimiter);
   const pipe = files.find(
@@ -108,7 +108,7 @@ function refusePipes(kubeconfig: unknown, { KUBECONFIG = '' }: Io['env']): void 
   throw new NodepoolError('input', message, 'save the kubeconfig to a file and use that file');
 }
 
-/** Quotes only what needs it. */
+/** Quotes the word only if necessary. */
 function quoted(word: string): string {
   return /^[\w./:=,@+-]+$/.test(word) ? word : singleQuoted(word);
 }

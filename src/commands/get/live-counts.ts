@@ -1,4 +1,4 @@
-/** Pools by the nodes as they are now: STATUS, the numbers of nodes, and their resources. */
+/** Pools with values computed from the current nodes: STATUS, numbers of nodes, and resources. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import { countMaintenance, type MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
@@ -14,7 +14,7 @@ export interface LivePool extends LiveState {
   maintenance: MaintenanceCounts;
 }
 
-/** By name. @param pools every pool: which node is whose depends on all of them. @param listed its nodes */
+/** By name. @param pools every pool, since ownership of a node depends on all of them @param listed all nodes */
 export async function livePools(
   cluster: ClusterReader,
   pools: readonly NodePool[],
@@ -26,13 +26,13 @@ export async function livePools(
   return new Map(pools.map(pool => [pool.metadata.name, livePool(state, pool, now)]));
 }
 
-/** @param now of the server */
+/** @param now by the server's clock */
 export function livePool(state: ClusterState, pool: NodePool, now: Date): LivePool {
   const members = state.members(pool.metadata.name);
   return {
     ...liveState(state, pool, now),
     cordoned: members.filter(({ unschedulable }) => unschedulable).length,
-    // What cannot be read is left out: `doctor` names it.
+    // Leaves out unreadable quantities, which `doctor` reports.
     allocatable: sumResourceLists(
       members.map(({ allocatable }) => allocatable),
       () => {},

@@ -1,15 +1,15 @@
-/** `get --watch`: which pools' numbers of nodes have changed. */
+/** `get --watch`: finds pools whose node counts have changed. */
 import type { Clock } from '../../controller/clock.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import type { ClusterRows } from '../shared/follow-cluster.ts';
 import { type LivePool, livePool } from './live-counts.ts';
 
-/** Nodes that join or leave together are one row of their pool. */
+/** Nodes that join or leave within this time give one row of their pool. */
 const REPORT_MS = 1_000;
 
 export interface LiveRowsOptions {
   state: ClusterState;
-  /** By name of the pool; updated before `onChanged`. */
+  /** By pool name; updated before `onChanged`. */
   live: Map<string, LivePool>;
   onChanged: (pool: string) => void;
   clock: Pick<Clock, 'after'>;
@@ -52,11 +52,11 @@ export class LiveRows implements ClusterRows {
     for (const { metadata } of this.#state.pools()) this.#mark(metadata.name);
   }
 
-  // The state tells which pools a node concerned, and concerns now.
+  // The state reports which pools a node belonged to and belongs to now.
   refresh(): void {}
   remove(): void {}
 
-  /** Not from the beginning: for each of the first pools, all would be computed again. */
+  /** Not called from the start: all counts would be computed again for each of the first pools. */
   #observe(): void {
     const concerned = (pools: Iterable<string>) => {
       for (const pool of pools) this.#mark(pool);
@@ -65,7 +65,7 @@ export class LiveRows implements ClusterRows {
   }
 
   #mark(pool: string): void {
-    // Before, some nodes may not be counted.
+    // Until then, some nodes may not be counted.
     if (!this.#isStarted) return;
     this.#changed.add(pool);
     this.#cancel ??= this.#options.clock.after(REPORT_MS, () => this.#report());

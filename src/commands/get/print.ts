@@ -1,4 +1,4 @@
-/** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+/** The table of `kubectl nodepool get`. Cells contain no spaces, so that `awk '{print $2}'` prints the status. */
 import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { ownValue } from '../../nodepool/json.ts';
@@ -32,47 +32,47 @@ import type { LivePool } from './live-counts.ts';
 export interface PoolsTableOptions {
   wide: boolean;
   headers: boolean;
-  /** Shown in place of CPU, memory and pods; `all` stands for every resource of a pool. */
+  /** Shown instead of CPU, memory and pods; `all` stands for every resource of a pool. */
   resources?: readonly string[] | 'all' | undefined;
-  /** Labels with a column each. */
+  /** Labels that get a column each. */
   labelColumns?: readonly string[] | undefined;
-  /** All labels in the last column. */
+  /** Show all labels in the last column. */
   showLabels?: boolean | undefined;
-  /** Names with the kind, as -o name prints them. */
+  /** Prefix names with the kind, as -o name does. */
   showKind?: boolean | undefined;
-  /** Fits the table into a terminal of this width: taints are cut, then columns left out. Undefined keeps every cell whole. */
+  /** Fits the table to this terminal width: cuts taints, then leaves columns out. Undefined keeps cells whole. */
   terminalWidth?: number | undefined;
-  /** Pools are printed again as they change: leaves room for that. */
+  /** Pools are printed again when they change; leaves room for longer values. */
   isWatch?: boolean | undefined;
-  /** Pools by their nodes as they are now, by name; without it STATUS and all numbers are those of the status. */
+  /** Pools computed from the current nodes, by name; without it STATUS and all numbers come from the status. */
   live?: ReadonlyMap<string, LivePool> | undefined;
 }
 
-/** A table, a format of objects, or a template. */
+/** A table, an object format, or a template. */
 export type PoolOutput = PoolsTableOptions | ObjectFormat | ObjectTemplate;
 
-/** The terminal's width, where the table has to fit it. */
+/** The terminal's width, if the table has to fit it. */
 export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): number | undefined {
   return wide || showLabels ? undefined : terminalWidthOf(io);
 }
 
-/** Taints beyond this many characters are counted; -o wide lists all. */
+/** Beyond this many characters, further taints are only counted; -o wide lists all. */
 const TAINTS_WIDTH = 32;
-/** What a narrow terminal keeps longest, first; of --resources it keeps all. */
+/** In the order in which a narrow terminal keeps them; --resources are all kept. */
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
 const [READY_RANK, COUNT_RANK, DEVICE_RANK, AGE_RANK, RESOURCE_RANK] = [1, 2, 3, 4, 5];
 const TAINTS_RANK = RESOURCE_RANK + RESOURCES.length;
-/** A column of zeros: the first to be left out of a watch, as a list has none. */
+/** A column of zeros, which a list does not have, is left out first in a watch. */
 const ZEROS_RANK = TAINTS_RANK + 1;
 
 const EVENT_WIDTH = 'MODIFIED'.length;
-/** From `Ready` to another word. */
+/** STATUS may change from `Ready` to a longer word. */
 const STATUS_GROWTH = 'Progressing'.length - 'STATUS'.length;
 
 /**
- * The first call gives the table, later ones more rows: a watch prints pools again as they change. The pools of the first
- * call decide which columns there are. Status fields that no reconcile has written yet are `<none>`.
+ * The first call returns the table, later calls return further rows, because a watch prints changed pools again. The
+ * pools of the first call determine the columns. Status fields that no reconcile has written yet are `<none>`.
  * @returns prints pools; with an event type they get a first column EVENT
  */
 export function poolsPrinter(
@@ -88,7 +88,7 @@ export function poolsPrinter(
       const reserved = event === undefined ? 0 : EVENT_WIDTH + GET.gap;
       const fitted = (room: number) => fitColumns(all, pools, now, room - reserved);
       let columns = terminalWidth === undefined ? all : fitted(terminalWidth);
-      // Room for a longer status, but not for the price of a column that a list without watching has.
+      // Leaves room for a longer status, unless that would cost a column.
       if (terminalWidth !== undefined && isWatch) {
         const spacious = fitted(terminalWidth - STATUS_GROWTH);
         if (spacious.length === columns.length) columns = spacious;
@@ -97,13 +97,13 @@ export function poolsPrinter(
       table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
     const { columns, render } = table;
-    // As wide as the longest event type from the start: columns do not grow.
+    // As wide as the longest event type from the start, so that columns stay aligned.
     const first = event === undefined ? [] : [event.padEnd(EVENT_WIDTH)];
     return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now, Infinity))]));
   };
 }
 
-/** The pool with these numbers in its status, as the table and --sort-by read them. */
+/** The pool with these numbers in its status, which the table and --sort-by read. */
 export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined): P {
   if (live === undefined) return pool;
   const { nodes, ready, due, cordoned, allocatable } = live;
@@ -163,7 +163,7 @@ function readyCell(style: Style): (pool: NodePool) => Cell {
 }
 
 /**
- * A column on a terminal only while there is something to count. In a pipe and a watch it is always there: columns that
+ * On a terminal, shows the column only if there is something to count. Pipes and watches always have it: columns that
  * come and go would break scripts.
  */
 function countColumn(
@@ -184,7 +184,7 @@ function countColumn(
   return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK }];
 }
 
-/** Members that are not as the pool says. */
+/** Number of members that differ from the pool's spec. */
 function dueOf({ status }: NodePool): number | undefined {
   const { nodeCount = 0, updatedNodeCount } = status ?? {};
   return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
@@ -232,7 +232,7 @@ function allResources(pools: NodePool[]): string[] {
   return inResourceOrder(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
 }
 
-/** Extended resources and huge pages that some pool has. */
+/** Extended resources and huge pages of any pool. */
 function extendedResources(pools: NodePool[]): string[] {
   const isExtended = (name: string) => name.includes('/') || name.startsWith('hugepages');
   const hasSome = (name: string) =>
@@ -240,7 +240,7 @@ function extendedResources(pools: NodePool[]): string[] {
   return allResources(pools).filter(name => isExtended(name) && hasSome(name));
 }
 
-/** Allocatable pods; with pod counts `42/1100`. */
+/** Allocatable pods; if pods are counted, `42/1100`. */
 function podsCell(status: NodePoolStatus | undefined): string {
   const places = poolResource(status, 'pods');
   return status?.podCount === undefined ? places : `${status.podCount}/${places}`;

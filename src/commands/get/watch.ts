@@ -1,4 +1,4 @@
-/** `get --watch`: prints the current pools, then each that changes. */
+/** `get --watch`: prints the current pools, then each pool that changes. */
 import { showWarning } from '../../cli/errors.ts';
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
@@ -23,9 +23,9 @@ export interface PoolChanges extends FollowFlags {
   asEvents: boolean;
   /** --watch-only */
   changesOnly: boolean;
-  /** Sorts the current pools. */
+  /** Sorts the initial list. */
   sort: (pools: RawPool[]) => RawPool[];
-  /** Pools by their nodes, which are then followed; undefined: rows are as the status says. */
+  /** Pools computed from their nodes, which are then watched; undefined: rows show the status. */
   live: Map<string, LivePool> | undefined;
 }
 
@@ -37,7 +37,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
   const render = poolRenderer(changes, io);
   const counted = (pools: RawPool[]) => pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
   const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
-  /** As they were printed last. */
+  /** Pools as last printed. */
   const shown = new Map<string, RawPool>();
   let isFollowed = live !== undefined;
   return untilStopped(
@@ -55,7 +55,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
           onChanged: guarded((pool, type) => {
             const { name } = pool.metadata;
             const before = shown.get(name);
-            // The nodes of another spec were not counted; where nobody counts them any more, the status says what they are.
+            // Counts of another spec are no longer valid; without a watch of nodes, the status has the current ones.
             const isCounted =
               before !== undefined &&
               countedBy(before, isFollowed ? undefined : before.status) ===
@@ -109,7 +109,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
   );
 }
 
-/** What a new count of its nodes comes with: another pool or spec, or status; not a label of the pool. */
+/** Changes with each new count of the nodes: another pool, spec or status, but not a label of the pool. */
 function countedBy({ metadata: { uid, generation } }: RawPool, status: RawPool['status']): string {
   return JSON.stringify([uid, generation, status]);
 }

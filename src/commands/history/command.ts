@@ -94,7 +94,7 @@ function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: Ti
   ];
 }
 
-/** Throws NodepoolError for no name. */
+/** Throws NodepoolError for an invalid name. */
 async function subjectOf(text: string): Promise<TimelineSubject> {
   const [pool, node] = [await poolName(text), withoutKind(text)];
   const kind = pool !== text ? 'NodePool' : node !== text ? 'Node' : undefined;

@@ -1,4 +1,4 @@
-/** Entries of a history: what they are, what a node itself says of its past, and how they are joined, ordered and chosen. */
+/** Entries of a history: types, those derived from a node itself, and how they are merged, sorted and filtered. */
 
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
 import { ownValue } from '../../nodepool/json.ts';
@@ -18,26 +18,26 @@ import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/type
 import { oldestFirst } from '../shared/describe/print-events.ts';
 import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 
-/** Reasons of Events about writes of nodes. */
+/** Reasons of Events about node writes. */
 export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
 
-// What a node says: by its managedFields, its conditions, and how it differs from its record.
+// Entries from a node itself: its managedFields, its conditions, and how it differs from its record.
 
-/** A value that is not what the pool had set there. */
+/** A value that differs from what the pool set. */
 export interface DriftedValue {
   /** `label tier`, `taint dedicated:NoSchedule`. */
   subject: string;
   path: string[];
-  /** Undefined: it is gone. */
+  /** Undefined: the value is gone. */
   live: string | undefined;
-  /** Null: the pool had removed it. */
+  /** Null: the pool removed the value. */
   applied: string | null;
 }
 
-/** Keys in one detail. */
+/** Maximum number of keys in one detail. */
 const MAX_KEYS = 20;
 
-/** By the record alone: a spec that was changed since is not drift. */
+/** Compares with the record only: a later change of the spec is not drift. */
 export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node: Node): DriftedValue[] {
   const liveTaints = Object.fromEntries(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const differing = (
@@ -58,7 +58,7 @@ export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node
   ];
 }
 
-/** @param pool whose selector's labels are looked for: the one of the node */
+/** @param pool the node's pool, whose selector labels are looked up */
 export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): TimelineEntry[] {
   const record = parseRecord(dated.node.record);
   const membership = pool === undefined ? [] : keysOf(membershipSelector(pool));
@@ -72,7 +72,7 @@ export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): Timel
   ].map(entry => ({ ...entry, node: dated.node.name }));
 }
 
-/** Of a member in the history of its pool: its drift and its cordon. */
+/** For a member in the history of its pool: its drift and its cordon. */
 export function memberEntries(dated: DatedNode): TimelineEntry[] {
   const record = parseRecord(dated.node.record);
   return [...driftEntries(dated, record), ...cordoned(dated)].map(entry => ({ ...entry, node: dated.node.name }));
@@ -113,7 +113,7 @@ function applied({ managedFields }: DatedNode, record: AppliedRecord | undefined
     });
 }
 
-/** Who made the node match its pool, where that was not this program. */
+/** Who set the labels that match the pool, if that was not this program. */
 function membershipLabels(
   { node, managedFields }: DatedNode,
   record: AppliedRecord | undefined,
@@ -140,7 +140,7 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
     const now = live === undefined ? `${subject} is gone` : `${subject} is ${quoted(live)}`;
     const detail = `${now}; pool ${record.pool} ${was}`;
     const entry = { what: 'Drift', detail, pool: record.pool };
-    // Of a label that is gone nobody is known. Taints are one field, which whoever removed one has written.
+    // Nobody is known for a removed label. Taints are one field, whose last writer is the one who removed one.
     const isKnown = live !== undefined || path[0] === 'spec';
     const setter = isKnown ? lastSetter(managedFields, path) : undefined;
     if (setter === undefined) return { ...entry, time: undefined, who: undefined, sources: ['object'] };
@@ -149,14 +149,14 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
   });
 }
 
-/** The cordon, and the maintenance that it belongs to. */
+/** The cordon, and its maintenance. */
 function cordoned({ node, managedFields }: DatedNode): TimelineEntry[] {
   const path = ['spec', 'unschedulable'];
   const ours = managedFields.find(entry => entry.manager === FIELD_MANAGER && managedAt(entry, path) !== undefined);
   const maintenance = maintenanceEntries(node, ours !== undefined);
   if (!node.unschedulable) return maintenance;
   const { time, manager: who } = lastSetter(managedFields, path) ?? ours ?? {};
-  // The annotation, which the same write set, says more.
+  // The annotation, which the same write set, has more details.
   if (ours !== undefined && who === FIELD_MANAGER && activeMaintenance(node) !== undefined) return maintenance;
   const detail = 'the node is unschedulable';
   const sources = who === undefined ? ['object' as const] : ['managedFields' as const];
@@ -174,7 +174,7 @@ function maintenanceEntries(node: Node, isOurs: boolean): TimelineEntry[] {
   return [{ time, what: 'Maintenance', who: owner.name, detail, sources }];
 }
 
-/** Ready, and what else is True: each with the time of its last change. */
+/** Ready, and all other conditions that are True, each with the time of its last change. */
 function conditionEntries({ conditions, managedFields }: DatedNode): TimelineEntry[] {
   return conditions
     .filter(({ type, status }) => type === 'Ready' || status === 'True')
@@ -202,20 +202,20 @@ function quoted(value: string): string {
   return JSON.stringify(value);
 }
 
-// Joins what several sources say of one change, orders entries, and chooses those that are wanted.
+// Merges entries of several sources about one change, and sorts and filters entries.
 
-/** So much later than the write is its Event sent, at most, to be joined with it: the Events of a pool follow its last node. */
+/** An Event is merged with a write at most this much earlier: the Events of a pool are sent after its last node. */
 const SAME_MS = 10_000;
 /** managedFields and conditions have whole seconds. */
 const SECOND_MS = 1_000;
 
 interface EntryFilter {
-  /** Only entries of so many milliseconds up to now, and those without a time. */
+  /** Only entries of the last so many milliseconds, and those without a time. */
   sinceMs: number | undefined;
   now: Date;
 }
 
-/** The oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. */
+/** Oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. */
 export function sortEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined);
   const undated = entries.filter(({ time }) => time === undefined);
@@ -230,12 +230,12 @@ function second({ time = '' }: TimelineEntry): { lastSeen: string } {
 
 function rankOf({ what, sources, node }: TimelineEntry): number {
   if (what === 'PoolCreated' || what === 'NodeRegistered') return 0;
-  // The status of a pool; a node has its conditions from its kubelet.
+  // The status of a pool. Conditions of a node come from its kubelet.
   const isStatus = what === 'StatusWritten' || (node === undefined && sources.join() === 'condition');
   return isStatus ? 2 : 1;
 }
 
-/** Of sortEntries(). */
+/** @param entries from sortEntries() */
 export function filterEntries(entries: readonly TimelineEntry[], { sinceMs, now }: EntryFilter): TimelineEntry[] {
   const from = sinceMs === undefined ? Number.NEGATIVE_INFINITY : now.getTime() - sinceMs;
   return entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
@@ -246,7 +246,7 @@ export function lastEntries(entries: readonly TimelineEntry[], limit: number | u
   return entries.slice(limit === undefined ? 0 : Math.max(0, entries.length - limit));
 }
 
-/** An Event stands for entries that name its reason in `sameAs`, of the same object, at most SAME_MS before it. */
+/** An Event replaces entries of the same object that list its reason in `sameAs` and are at most SAME_MS older. */
 export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const isEvent = ({ sources }: TimelineEntry) => sources.includes('Event');
   const events = new Map(entries.filter(isEvent).map(event => [event, event]));
@@ -262,10 +262,10 @@ export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[]
   return [...rest, ...events.values()];
 }
 
-/** Between two nodes that share a line, at most. */
+/** Maximum time between two nodes that share a line. */
 export const TOGETHER_MS = 60_000;
 
-/** Of sortEntries(), for people: what happened alike to several nodes within a minute of each other is one, at the time of the last. */
+/** Expects sorted entries. A change of several nodes within a minute of each other becomes one, with the last time. */
 export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const lines: TimelineEntry[][] = [];
   const latest = new Map<string, { entries: TimelineEntry[]; nodes: Set<string | undefined> }>();
@@ -274,7 +274,7 @@ export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
     const key = JSON.stringify([what, who, detail, pool, sources, time === undefined]);
     const line = node === undefined || count !== undefined ? undefined : latest.get(key);
     const before = Date.parse(line?.entries.at(-1)?.time ?? '') - Date.parse(time ?? '');
-    // A second entry of the same node begins a line of its own.
+    // A second entry of the same node starts a new line.
     if (line !== undefined && !(before > TOGETHER_MS) && !line.nodes.has(node)) {
       line.entries.push(entry);
       line.nodes.add(node);

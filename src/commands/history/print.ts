@@ -2,7 +2,7 @@ import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 import type { Timeline } from './run.ts';
 
-/** Without the last newline. @param entries of the history: those that are wanted */
+/** Without the last newline. @param entries the filtered entries of the history */
 export function printTimeline(
   { subject }: Timeline,
   entries: readonly TimelineEntry[],

@@ -1,4 +1,4 @@
-/** What is known of the past of a pool or a node, from Events, managedFields, conditions and ControllerRevisions. */
+/** Collects the past of a pool or a node from Events, managedFields, conditions and ControllerRevisions. */
 import type { ControllerRevisionsClient, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
@@ -32,22 +32,22 @@ import {
 } from './entries.ts';
 
 export interface TimelineSubject {
-  /** Undefined: the pool of that name, or else the node. */
+  /** Undefined: the pool of that name, else the node. */
   kind: 'NodePool' | 'Node' | undefined;
   name: string;
 }
 
 export interface Timeline {
   subject: { kind: 'NodePool' | 'Node'; name: string };
-  /** The oldest first; those without a time last. */
+  /** Oldest first; those without a time last. */
   entries: TimelineEntry[];
-  /** Members that differ or are cordoned and were not read: of them it is not said who did that. */
+  /** Number of changed or cordoned members that were not read, so that it is unknown who changed them. */
   unread: number;
-  /** What the user may not read, and is left out. */
+  /** What was left out because the user may not read it. */
   forbidden: NodepoolError[];
-  /** In the history of a pool: a node has the same name. */
+  /** For a pool: a node has the same name. */
   hasNamesake: boolean;
-  /** Events about an earlier pool or node of the same name, which are left out. */
+  /** Number of Events left out because they are about an earlier object of the same name. */
   ofEarlier: number;
 }
 
@@ -61,10 +61,10 @@ interface TimelineDeps {
   datedNode: Connection['datedNode'];
 }
 
-/** One read a node, as in drift-setters.ts. */
+/** One request per node, as in drift-setters.ts. */
 const MAX_READ = 50;
 
-/** Of a deleted object only Events are left, for a while. Throws NodepoolError where nothing of that name is found. */
+/** A deleted object only has Events, for a while. Throws NodepoolError if nothing of that name is found. */
 export async function readTimeline({ kind, name }: TimelineSubject, deps: TimelineDeps): Promise<Timeline> {
   const pools = await deps.cluster.pools.list();
   const pool = pools.find(({ metadata }) => metadata.name === name);
@@ -74,7 +74,7 @@ export async function readTimeline({ kind, name }: TimelineSubject, deps: Timeli
   if (node !== undefined) return node;
   const about = kind === 'Node' ? [] : itemsOf(events).filter(event => event.pool === name);
   if (about.length > 0) return timelineOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
-  // Last: a node that begins with the name of a deleted pool is not what was meant.
+  // Last, because the user did not mean a node whose name begins with the name of a deleted pool.
   const short = kind === 'NodePool' ? undefined : await ofShortName(name, pools, events, deps);
   if (short !== undefined) return short;
   if (kind === 'Node') throw nodesNotFound([name]);
@@ -113,7 +113,7 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: TimelineDeps): Prom
   return timelineOf({ kind: 'NodePool', name }, entries, rest);
 }
 
-/** Of the only node that begins with the name and a dot. */
+/** Of the only node whose name begins with this name and a dot. */
 async function ofShortName(
   name: string,
   pools: readonly RawPool[],
@@ -128,7 +128,7 @@ async function ofShortName(
   return full === undefined || full === name ? undefined : ofNode(full, pools, events, deps);
 }
 
-/** Undefined where there is neither the node nor an Event about it. */
+/** Undefined if neither the node nor an Event about it exists. */
 async function ofNode(
   name: string,
   pools: readonly RawPool[],
@@ -157,19 +157,19 @@ async function ofNode(
   return timelineOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
 }
 
-/** Whether it is about an earlier node of the name. A kubelet gives the name as UID; notes of pools have none. */
+/** Whether it is about an earlier node of that name. Kubelets use the name as UID; pool Events have no UID. */
 function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSeen: string }, node: Node): boolean {
   if (uid !== '' && uid !== node.name) return uid !== node.uid;
   return Date.parse(lastSeen) < createdAt(node);
 }
 
-/** An Event that began with an earlier node of the name: how many of its count are about this node is not known. */
+/** If the Event began with an earlier node of that name, it is unknown how many occurrences are about this node. */
 function sinceNode<T extends { firstSeen: string; count: number }>(event: T, node: Node | undefined): T {
   const isOlder = node !== undefined && Date.parse(event.firstSeen) < createdAt(node);
   return isOlder ? { ...event, count: 1 } : event;
 }
 
-/** The members that somebody changed or cordoned; of many the first ones. */
+/** Reads members that others changed or cordoned; if there are many, only the first. */
 async function readTouched(
   owned: readonly Node[],
   deps: TimelineDeps,
@@ -185,7 +185,7 @@ async function readTouched(
   });
   const read = await Promise.all(
     touched.slice(0, MAX_READ).map(async node => {
-      // A user who may list nodes may not get one: what differs is known without it.
+      // A user who may list nodes may not be allowed to get one; the differences are known anyway.
       const dated = await permitted(deps.datedNode(node.name));
       const found = 'value' in dated ? dated.value : { node, managedFields: [], conditions: [] };
       return found === undefined ? [] : memberEntries(found);
@@ -194,7 +194,7 @@ async function readTouched(
   return { read: read.flat(), unread: Math.max(0, touched.length - MAX_READ) };
 }
 
-/** The nodes of a pool that registered within a minute of each other share an entry, with the time of the last one. */
+/** Nodes of a pool that registered within a minute of each other share an entry, with the last time. */
 function registrations(owned: readonly Node[]): TimelineEntry[] {
   const dated = owned.filter(({ creationTimestamp }) => creationTimestamp !== '');
   const groups: Node[][] = [];
@@ -250,14 +250,14 @@ function neither(name: string, pools: readonly string[]): NodepoolError {
   return new NodepoolError('input', `no pool or node is named "${name}"`, next);
 }
 
-// What a pool itself says of its past: by its managedFields, its conditions and its revisions.
+// Entries from a pool itself: its managedFields, its conditions and its revisions.
 
-/** Maps of the spec, whose keys are fields of their own. */
+/** Maps in the spec; each key is a field of its own. */
 const MAPS = ['annotations', 'labels', 'nodeSelector'];
-/** Of objects in each other, as in revisions.ts. */
+/** Maximum depth of nested objects, as in revisions.ts. */
 const MAX_DEPTH = 500;
 
-/** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
+/** In their order within a second. @param revisions of this pool, oldest first */
 export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): TimelineEntry[] {
   const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
   return [...lifeEntries(pool, fields), ...revisionEntries(revisions), ...conditionEntries(pool, fields)].map(
@@ -315,15 +315,15 @@ function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[])
   return (status?.conditions ?? []).map(({ type, status: value, reason, message, lastTransitionTime: time }) => ({
     ...{ time, what: reason || type, who, detail: [`${type}=${value}`, message].filter(Boolean).join(': ') },
     sources: ['condition'] as const,
-    // Of a failed write the Event has another reason.
+    // The Event of a failed write has another reason.
     sameAs: [reason === 'WriteFailed' ? 'ReconcileFailed' : reason],
     isWarning: (type === 'Applied' && value === 'False') || (type === 'Conflict' && value === 'True'),
   }));
 }
 
 /**
- * The first revision has no spec before it, and an undo gives an earlier revision the highest number. First saves of
- * such revisions come first: entries of one second keep this order.
+ * The first revision has no earlier spec, and an undo gives an earlier revision the highest number. First saves of such
+ * revisions come first: entries of the same second keep this order.
  */
 function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntry[] {
   const sources = ['ControllerRevision'] as const;
@@ -343,7 +343,7 @@ function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntr
   return [...firstSaves, ...saves];
 }
 
-/** Whether an undo has given it a higher number. @param lower those with lower numbers @param written when it was written last */
+/** Whether an undo has raised its number. @param lower revisions with lower numbers @param written last write */
 function isRaised(
   { metadata, revision }: ControllerRevision,
   lower: readonly ControllerRevision[],
@@ -351,7 +351,7 @@ function isRaised(
 ): boolean {
   const created = metadata.creationTimestamp;
   if (lower.some(each => isAfter(each.metadata.creationTimestamp, created))) return true;
-  // Times have whole seconds. Of one second, it is the one that was written again and left its number free.
+  // Times have whole seconds. Of a tie, it is the one that was written again and left a gap in the numbers.
   const isTied = lower.some(each => each.metadata.creationTimestamp === created);
   return isTied && isAfter(written, created) && lower.length < revision - 1;
 }
@@ -367,7 +367,7 @@ function changesText(before: ControllerRevision | undefined, after: ControllerRe
   return changes.length === 0 ? 'no change' : firstKeys(changes);
 }
 
-/** Not by recursion: the server takes thousands of levels in fields that a CRD does not know. */
+/** Iterative: the server accepts thousands of levels in fields that a CRD does not define. */
 function isDeep(value: unknown): boolean {
   let level = [value];
   for (let depth = 0; level.length > 0; depth++) {

@@ -119,7 +119,7 @@ export default class Install extends BaseCommand<typeof Install> {
   }
 }
 
-/** Throws unless a person says yes. */
+/** Throws unless the user agrees. */
 async function ask(losses: readonly string[], where: string | undefined, io: Io): Promise<void> {
   const next = 'to continue, run the command again with --yes';
   const refusal = () => new NodepoolError('input', `${losses.join('; ')}; nothing was changed`, next);
@@ -164,7 +164,7 @@ async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise
   };
 }
 
-/** Helm applies on the server, where two managers of one field conflict. */
+/** Helm uses server-side apply, where two managers of one field conflict. */
 function ofHelm(release: HelmRelease) {
   return {
     message: `the CRD belongs to the Helm release ${release.name} in namespace ${release.namespace}`,
@@ -180,7 +180,7 @@ function ofOthers(object: ManifestObject, managers: readonly string[]) {
   };
 }
 
-/** As a List, as kubectl prints several objects. */
+/** Several objects become a List, as in kubectl. */
 function asOne(crd: object, controller: Manifests | undefined): object {
   if (controller === undefined) return crd;
   return { apiVersion: 'v1', kind: 'List', items: [crd, ...controller.objects] };

@@ -1,4 +1,4 @@
-/** Installs or updates the CRD, and the controller if wanted. Idempotent. */
+/** Installs or updates the CRD and, if requested, the controller. Idempotent. */
 
 import { type Clock, sleep, systemClock } from '../../controller/clock.ts';
 import type { AccessQuestion } from '../../kube/api/access-reviews.ts';
@@ -23,19 +23,19 @@ import { allPermitted, type Permitted, permitted, valueOrRefusal } from '../shar
 
 export interface InstallOptions {
   crd: Record<string, unknown>;
-  /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
+  /** The objects of the policies and the controller in the order of creation; empty if not requested. */
   controller: ManifestObject[];
-  /** Of these, the policy that older servers do not have. */
+  /** The policy among them that older servers do not support. */
   bornInPool?: ManifestObject[];
   dryRun: DryRun;
-  /** How long the server may take to serve the new resource. */
+  /** How long to wait until the server serves the new resource. */
   timeoutMs: number;
 }
 
 export interface InstallDeps {
   crd: CrdPort;
   manifests: ManifestsPort;
-  /** Called before the first write where others may get rights, with how; throws to end the command. */
+  /** Called with the risks before the first write if others may get permissions; throws to end the command. */
   agree?(risks: readonly string[]): Promise<void>;
 }
 
@@ -43,29 +43,29 @@ export type ManifestResult = 'created' | 'configured' | 'unchanged';
 
 export interface InstallOutcome {
   crd: ManifestResult;
-  /** The Helm release to which the CRD belongs that was changed; it may be gone, as the CRD stays then. */
+  /** The Helm release of the updated CRD; it may be uninstalled, since Helm keeps the CRD. */
   crdRelease?: HelmRelease;
-  /** The other API groups that serve nodepools; empty as well when the server does not tell. */
+  /** The other API groups that serve nodepools; also empty if they are unknown. */
   otherGroups: string[];
-  /** Why it is not known whether others get the rights that were granted; absent when it is. */
+  /** Why it is unknown whether others get the granted permissions; absent if it is known. */
   unread?: NodepoolError;
   controller: {
     object: ManifestObject;
     applied: ManifestResult;
-    /** False when a server dry run could not look at it: its namespace is only about to be created. */
+    /** False if a server dry run could not check the object, because its namespace does not exist yet. */
     checked: boolean;
-    /** Field managers that had added to the policy what would exclude requests, and was removed; absent when nothing was. */
+    /** Field managers whose additions to the policy, which would exclude requests, were removed; absent if none. */
     overruled?: string[];
   }[];
 }
 
-/** Resolves once nodepools can be created; throws NodepoolError when the server refuses or the time is over. */
+/** Resolves once nodepools can be created; throws NodepoolError if the server refuses or on timeout. */
 export async function install(
   { crd, controller, bornInPool = [], dryRun, timeoutMs }: InstallOptions,
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
   for (const object of bornInPool) if (!(await ports.manifests.isServed(object))) throw notServed(object);
-  // The CRD stays after a release is gone, so it says nothing. Any other object may be what is left of one.
+  // The CRD outlives a Helm release and proves nothing. Any other object may be left over from one.
   const [live, ...installed] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
   refuseDeletion(live);
   for (const live of installed) refuseHelmRelease(live, 'install');
@@ -94,7 +94,7 @@ export async function install(
     if (!isPolicy(object) || isInForce(object, write.object)) {
       outcome.controller.push({ object, applied: write.applied, checked: true });
     } else {
-      // Server-side apply leaves items of lists that another manager has added, and one condition more disables a policy.
+      // Server-side apply keeps list items of other managers, and one more condition can disable a policy.
       if (dryRun === 'none') await ports.manifests.replaceSpec(write.object, object.spec);
       outcome.controller.push({ object, applied: 'configured', checked: true, overruled: othersOf(write.object) });
     }
@@ -104,7 +104,7 @@ export async function install(
   return outcome;
 }
 
-/** Throws where the pods of the Deployment are not available in time. */
+/** Throws if the Deployment's pods do not become available in time. */
 export async function waitUntilAvailable(
   deployment: ManifestObject,
   timeoutMs: number,
@@ -124,7 +124,7 @@ export async function waitUntilAvailable(
     } = status ?? {};
     const wanted = spec?.replicas ?? 1;
     const isSeen = 'value' in read && observedGeneration >= (metadata?.generation ?? 0);
-    // The available ones may be among those of the spec before.
+    // The available pods may still have the previous spec.
     const old = Math.max(0, replicas - updated);
     if (isSeen && available >= wanted && updated >= wanted && old === 0) return;
     if (clock.now() - started >= timeoutMs) {
@@ -141,7 +141,7 @@ export async function waitUntilAvailable(
 
 const POLL_MS = 1_000;
 
-/** Throws errors that another try does not help. */
+/** Throws errors that a retry does not fix. */
 async function valueOrTransient<T>(read: () => Promise<T>): Promise<{ value: T } | { transient: NodepoolError }> {
   try {
     return { value: await read() };
@@ -163,7 +163,7 @@ function othersOf({ metadata }: ManifestObject): string[] {
   return [...new Set(entries.map(({ manager }) => manager))].filter(manager => manager !== FIELD_MANAGER);
 }
 
-/** For a warning: an error of this read does not fail the command. */
+/** Only for a warning: an error here does not fail the command. */
 async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
   const read = await valueOrRefusal(() => crd.otherGroups());
   return 'value' in read ? read.value : [];
@@ -187,7 +187,7 @@ async function compare(
   };
 }
 
-/** A CRD that is being deleted takes changes, and is gone as soon as its pools are. */
+/** A CRD that is being deleted accepts changes, and disappears as soon as its pools are gone. */
 function refuseDeletion(live: Record<string, unknown> | undefined): void {
   const { deletionTimestamp } = (live?.metadata ?? {}) as { deletionTimestamp?: string };
   if (deletionTimestamp === undefined) return;
@@ -198,14 +198,14 @@ function refuseDeletion(live: Record<string, unknown> | undefined): void {
   );
 }
 
-/** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
+/** Only the server knows which fields an earlier version set: use a server dry run to see them. */
 function wouldBe(expected: object, live: object | undefined): ManifestResult {
   if (live === undefined) return 'created';
-  // The server adds defaults to what it is sent.
+  // The server adds defaults to what it receives.
   return isAsWanted(expected, live, () => true) ? 'unchanged' : 'configured';
 }
 
-/** `configured` for a policy that differs from that of this version; undefined for any other object. */
+/** `configured` for a policy that differs from this version's; undefined for any other object. */
 function wouldBePolicy(expected: ManifestObject, live: ManifestObject | undefined): ManifestResult | undefined {
   return live !== undefined && isPolicy(expected) && !isInForce(expected, live) ? 'configured' : undefined;
 }
@@ -223,29 +223,29 @@ function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject):
   return new NodepoolError('cluster', text, 'run the command again');
 }
 
-// Who else gets what `install` adds to a role of ours. The label of ours is no proof: whoever may create roles and bindings
-// can make a role of the name first, without rules, and bind it to herself, which grants nothing until it is filled
-// (docs/decisions/0056). The server checks both against her own rights, so that she can do neither after that.
+// Who else gets the permissions that `install` adds to our roles. Our label proves nothing: anyone who may create roles
+// and bindings can create a role of that name first, without rules, and bind it to herself, which grants nothing until
+// `install` fills it (docs/decisions/0056). Once it is filled, the server's escalation checks prevent both.
 
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const MAX_NAMED = 5;
 
-/** A way in which others get what a role grants, and what ends it. */
+/** A way in which others get a role's permissions, and the command that ends it. */
 interface RoleShare {
   text: string;
   next: string;
-  /** Of a role of the controller alone; admins bind those for people. */
+  /** A role of the controller only; other roles are meant to be bound by admins. */
   isControllers: boolean;
 }
 
 interface RoleGrants {
-  /** Those to which rules are added. */
+  /** Roles that get new rules. */
   roles: readonly ManifestObject[];
-  /** What was agreed to. */
+  /** What the user agreed to. */
   shares: readonly RoleShare[];
 }
 
-/** Throws where others would get the controller's rights, and asks where they may. @param live of `objects` */
+/** Throws if others would get the controller's permissions, and asks if they may. @param live state of `objects` */
 export async function beforeGrants(
   objects: readonly ManifestObject[],
   live: readonly (ManifestObject | undefined)[],
@@ -270,7 +270,7 @@ export async function beforeGrants(
   return 'value' in read ? { value: { roles, shares } } : read;
 }
 
-/** Throws for bindings that were made between the look at them and the write. @param written as the server has `objects` by now */
+/** Throws for bindings created between check and write. @param written `objects` on the server after the write */
 export async function refuseLateShares(
   { roles, shares }: RoleGrants,
   objects: readonly ManifestObject[],
@@ -316,12 +316,12 @@ function addedGrants(expected: ManifestObject, live: ManifestObject | undefined)
   return grantsOf(expected).filter(grant => !has.has(JSON.stringify(grant)));
 }
 
-/** Who may run pods or create tokens in the controller's namespace before its role is filled has its rights after that. */
+/** Whoever may run pods or create tokens in the namespace before the role is filled gets its permissions then. */
 function earlierNamespace(objects: readonly ManifestObject[], live: readonly (ManifestObject | undefined)[]): string[] {
   const namespace = live.find(object => object?.kind === 'Namespace');
   if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return [];
   const added = objects.flatMap((expected, at) => addedGrants(expected, live[at]));
-  // What makes it the controller: later versions and flags add others.
+  // This permission defines the controller; later versions and flags add others.
   if (!added.some(({ verb, resource }) => verb === 'patch' && resource === 'nodes')) return [];
   const who = "users who can run pods or create tokens in this namespace get the controller's permissions";
   return [`namespace ${namespace.metadata.name} already exists: ${who}`];
@@ -340,7 +340,7 @@ function textsOf(shares: readonly RoleShare[]): string {
   );
 }
 
-/** By labels that others have set: they stay when the role is applied. */
+/** Selected by labels that others set, which stay when the role is applied. */
 function aggregates(
   { aggregationRule }: ManifestObject,
   role: ManifestObject,
@@ -370,7 +370,7 @@ function subjectsOf({ subjects }: ManifestObject): string[] {
   );
 }
 
-/** RBAC takes any name, also one with spaces or that looks like a flag: such a one is in no command that is pasted. */
+/** RBAC allows any name, even with spaces or like a flag: such names never appear in a command to paste. */
 function deletionOf(object: ManifestObject): string {
   const { name, namespace } = object.metadata;
   if (!/^[a-z0-9][\w.:@-]*$/i.test(name)) return `delete ${textOf(object)}`;

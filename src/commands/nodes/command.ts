@@ -78,7 +78,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
   }
 }
 
-/** Why the table has fewer nodes than match the pools. */
+/** Explains why the table has fewer nodes than match the pools. */
 function ownedByOthersText(ownedByOthers: ReadonlyMap<string, number>): string {
   const pools = [...ownedByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
   return `Matching nodes that belong to other pools: ${pools.join(', ')}. To see why: \`kubectl nodepool why NODE\`.`;
@@ -90,7 +90,7 @@ async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) =
   return orderBy(path, '.allocatable.cpu', node => nodeItem(node, now));
 }
 
-/** Says who set the values that differ, and of how many nodes that was not read. */
+/** Adds who set the values that differ, and reports for how many nodes that was not read. */
 async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
   const { unreadText, withSetters } = await import('../shared/changes/drift-setters.ts');
   const { planned, unread } = await withSetters(nodes, cluster.nodes);

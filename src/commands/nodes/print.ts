@@ -1,4 +1,4 @@
-/** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
+/** The table of `kubectl nodepool nodes`. Cells contain no spaces, so that `awk '{print $3}'` prints the pool. */
 import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
@@ -28,25 +28,25 @@ export interface NodesTableOptions {
   wide: boolean;
   headers: boolean;
   labelColumns?: readonly string[];
-  /** The only one whose nodes are listed: its column may be left out. */
+  /** The only pool whose nodes are listed; its column may be left out. */
   pool?: string | undefined;
-  /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
+  /** Fits the table to this terminal width. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
-  /** Nodes are printed again as they change: leaves room for a cordon. */
+  /** Nodes are printed again when they change; leaves room for a cordon. */
   isWatch?: boolean | undefined;
 }
 
-/** -o wide has every column, whole, on a terminal too. */
+/** -o wide has every column uncut, even on a terminal. */
 export function withTerminal(table: NodesTableOptions, io: Io): NodesTableOptions {
   return table.wide ? table : { ...table, terminalWidth: terminalWidthOf(io) };
 }
 
-/** Items beyond this many characters are counted; -o wide lists all. */
+/** Beyond this many characters, further items are only counted; -o wide lists all. */
 const LIST_WIDTH = 32;
-/** What a cordon adds to STATUS. */
+/** What a cordon appends to STATUS. */
 const CORDONED = ',SchedulingDisabled';
 
-/** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
+/** The first call returns the table, later calls return further rows: a watch prints changed nodes again. */
 export function nodesPrinter(
   { wide, headers, labelColumns = [], pool, terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
   style: Style,
@@ -84,7 +84,7 @@ function columnsOf(
 ): Column<PoolNode>[] {
   const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
   return [
-    // Notes say more than whole names.
+    // Notes are more useful than uncut names.
     { header: 'NAME', cell: ({ node }) => node.name, cutFrom: notes[0]?.rank ?? 0, isName: true },
     { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
     {
@@ -169,7 +169,7 @@ function appliedTexts({ labels, taints, annotations }: PoolNode['applied']): str
   return [...labelTexts(labels), ...taints.map(formatTaint), ...theirs];
 }
 
-/** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
+/** A pending change: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
 function changeText({ kind, key, effect, from, to }: Change): string {
   if (to === undefined) return `-${key}${effect === undefined ? '' : `:${effect}`}`;
   const sign = from === undefined ? '+' : '~';
@@ -206,7 +206,7 @@ export function nodeItem(
   const { name, labels, creationTimestamp, ready, unschedulable, taints, allocatable } = node;
   return {
     name,
-    // For paths as kubectl's users write them.
+    // Same paths as in a Kubernetes Node.
     metadata: { name, labels, creationTimestamp },
     pool: pool ?? null,
     leaving,

@@ -1,4 +1,4 @@
-/** `nodes --watch`: prints the current nodes, then each whose row changes. */
+/** `nodes --watch`: prints the current nodes, then each node whose row changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { type MatchLabels, parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
@@ -42,17 +42,17 @@ export function showNodeChanges(
   );
 }
 
-// Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and what is due.
+// Watches the nodes of pools as listNodes() lists them, and the pools, which determine members and pending changes.
 
 interface FollowNodesOptions extends NodesOptions {
-  /** Called once, with what is there, by name. */
+  /** Called once, with the initial nodes, sorted by name. */
   onStart: (nodes: PoolNode[]) => void;
-  /** A node that is new, or of which something has changed that a PoolNode shows; also when it leaves the pools or is deleted. */
+  /** The node is new or its PoolNode has changed; also called when it leaves the pools or is deleted. */
   onChanged: (node: PoolNode) => void;
   signal: AbortSignal;
 }
 
-/** Resolves soon after the signal is aborted. The server has checked the selector: the nodes were listed by it. */
+/** Resolves soon after the signal is aborted. The server has already validated the selector in the list. */
 export async function followNodes(options: FollowNodesOptions, deps: FollowClusterDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
   const rows = new NodeRows(options, matches, clusterStateOf(deps.cluster, [], []));
@@ -65,7 +65,7 @@ class NodeRows implements ClusterRows {
   readonly #matches: MatchLabels;
   /** Undefined: all pools. */
   readonly #wanted: ReadonlySet<string> | undefined;
-  /** What was reported last of each node. */
+  /** What was last reported for each node. */
   readonly #reported = new Map<string, string>();
   #started = false;
 
@@ -76,7 +76,7 @@ class NodeRows implements ClusterRows {
     this.#wanted = options.pools.length === 0 ? undefined : new Set(options.pools);
   }
 
-  /** Replaced after a restore of etcd: do not keep a reference. */
+  /** Replaced after a restore of etcd, so do not keep a reference. */
   get state(): ClusterState {
     return this.#state;
   }
@@ -90,7 +90,7 @@ class NodeRows implements ClusterRows {
     this.#options.onStart(found.sort((a, b) => (a.node.name < b.node.name ? -1 : 1)));
   }
 
-  /** Reports what differs from the state so far. That state would ignore restored objects as older ones. */
+  /** Reports what differs from the previous state, which would ignore restored objects as outdated. */
   restore(state: ClusterState): void {
     for (const name of [...this.#reported.keys()]) {
       const lost = state.node(name) === undefined ? this.#state.node(name) : undefined;
@@ -124,7 +124,7 @@ class NodeRows implements ClusterRows {
   }
 }
 
-/** Equal for rows that show the same: a node's resourceVersion changes with each heartbeat. */
+/** Equal for rows that look the same: every heartbeat changes a node's resourceVersion. */
 function contentOf({ node, ...rest }: PoolNode): string {
   return JSON.stringify({ ...rest, node: { ...node, resourceVersion: '' } });
 }

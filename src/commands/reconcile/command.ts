@@ -21,7 +21,7 @@ import { impactTeller } from '../shared/impact/show-impact.ts';
 import { type PoolChoice, parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import { showReconcile } from '../shared/reconcile/show-reconcile.ts';
 
-/** Defaults are not given to oclif: without --watch each of these flags is refused. */
+/** Defaults are not set in oclif, because each of these flags is refused without --watch. */
 const WATCH = { helpGroup: 'WATCH' };
 const RESYNC = '10m';
 const LOG_FORMAT = 'text';
@@ -124,7 +124,7 @@ ${EXIT_STATUS}`;
       throw new NodepoolError('usage', '--wait and --dry-run cannot be used together', 'use one of the two');
     const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
     const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
-    // An eviction that a budget blocks is waited for as long as the rest.
+    // An eviction that a budget blocks has the same timeout as the rest.
     const optional = defined({ waitMs, timeoutMs: flags.wait ? 0 : ofFlag });
     const connection = await deps.connect({ concurrency, dryRun: dryRun !== 'none' });
     const podCounts = flags['pod-counts'];
@@ -144,7 +144,7 @@ ${EXIT_STATUS}`;
   }
 }
 
-/** Without --watch they would be ignored, and a user who passes --leader-elect relies on it. */
+/** Without --watch they would be ignored, which is dangerous for --leader-elect. */
 function refuseWatchFlags(flags: FlagsOf<typeof Reconcile>): void {
   for (const name of Object.keys(watchFlags)) {
     if (!flags[name as keyof typeof watchFlags]) continue;
@@ -152,7 +152,7 @@ function refuseWatchFlags(flags: FlagsOf<typeof Reconcile>): void {
   }
 }
 
-/** Runs until a signal; returns the exit code. Throws a usage error for flags that exclude --watch. */
+/** Runs until a signal; returns the exit code. Throws a usage error for flags that are incompatible with --watch. */
 async function watch(flags: FlagsOf<typeof Reconcile>, pools: PoolChoice, deps: Deps): Promise<number> {
   if (!('all' in pools)) {
     throw new NodepoolError('usage', '--watch reconciles all pools', 'leave out the names and -l');

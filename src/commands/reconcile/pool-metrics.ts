@@ -1,4 +1,4 @@
-/** Metrics of each pool, of the process that reconciles: a candidate that waits for the lease has none, or sums would count twice. */
+/** Metrics of each pool. Only the reconciling process has them, not one that waits for the lease: sums stay right. */
 import type { Labels, MetricInfo, Registry } from '../../controller/metrics.ts';
 import { olderFirst } from '../../nodepool/membership/membership.ts';
 import { parseQuantity, quantityToNumber } from '../../nodepool/quantity/quantity.ts';
@@ -7,9 +7,9 @@ import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import type { NodeMove } from '../../reconciler/outcome.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 
-/** Pools with series, the oldest: whoever may create pools can neither fill Prometheus' memory nor displace the others. */
+/** Maximum pools with series. The oldest win: new pools can neither fill Prometheus' memory nor displace others. */
 const MAX_POOLS = 1_000;
-/** Series of allocatable resources: a node may report 128 resources of any name. */
+/** Maximum series of allocatable resources: a node can report 128 resources with arbitrary names. */
 const MAX_RESOURCE_SERIES = 10_000;
 
 type Series = (readonly [Labels, number])[];
@@ -24,14 +24,14 @@ interface Reconciled {
 export class PoolMetrics {
   readonly #registry: Registry;
   readonly #now: () => Date;
-  /** By pool, since this process started. */
+  /** By pool, since the start of this process. */
   readonly #reconciled = new Map<string, Reconciled>();
   #state: PoolState | undefined;
   #isLeader = () => false;
   /** When this process became leader, in milliseconds since 1970. */
   #leaderSince = 0;
 
-  /** @param version of this program */
+  /** @param version this program's version */
   constructor(registry: Registry, { now, version }: { now: () => Date; version: string }) {
     this.#registry = registry;
     this.#now = now;
@@ -49,14 +49,14 @@ export class PoolMetrics {
     this.#leaderSince = this.#now().getTime();
   }
 
-  /** A reconcile of the pool ended without a failure. */
+  /** Call when a reconcile of the pool ended without a failure. */
   reconcileSucceeded(pool: string): void {
-    // A reconcile also releases the nodes of pools that are gone, whose names anybody may have written.
+    // A reconcile also releases nodes of deleted pools, whose names in the records are not trustworthy.
     if (this.#state?.pool(pool) === undefined) this.#reconciled.delete(pool);
     else this.#of(pool).succeededAt = this.#now().getTime();
   }
 
-  /** Counts the records among what was written that no pool can have written. */
+  /** Counts invalid records among the writes, which no pool can have written. */
   nodesWritten(moves: readonly NodeMove[]): void {
     for (const { from, to, invalidRecord } of moves) {
       const pool = to ?? from;
@@ -195,7 +195,7 @@ function drifted({ nodeCount, updatedNodeCount }: NodePoolStatus): number | unde
   return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
 }
 
-/** NaN, which Prometheus knows, for what is no quantity: anyone who may write the status can put it there. */
+/** NaN, which Prometheus accepts, for an invalid quantity: anyone who may write the status can put one there. */
 function numberOf(quantity: string): number {
   try {
     return quantityToNumber(parseQuantity(quantity));

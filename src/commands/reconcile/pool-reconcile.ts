@@ -1,4 +1,4 @@
-/** One reconcile of a pool by `reconcile --watch`: logs what it did, and tells the controller when the next one is due. */
+/** One reconcile of a pool in `reconcile --watch`: logs what it did, and tells when the next one is due. */
 import type { ReconcileResult } from '../../controller/controller.ts';
 import type { Log } from '../../controller/log.ts';
 import { NodepoolError, warningText } from '../../nodepool/errors.ts';
@@ -17,9 +17,9 @@ interface PoolReconcileDeps {
   requeueAfter: (pool: string, ms: number) => void;
 }
 
-/** Between two attempts while the CRD lacks fields: CRDs are not watched. */
+/** Delay between attempts while the CRD lacks fields: CRDs are not watched. */
 const CRD_RETRY_MS = 10_000;
-/** After errors that a retry alone does not mend, such as a missing permission. Roles and policies are not watched. */
+/** After errors that a retry alone does not fix, such as a missing permission. Roles and policies are not watched. */
 const PERMANENT_RETRY_MS = 30_000;
 
 export function poolReconcile(
@@ -41,7 +41,7 @@ export function poolReconcile(
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
     const next = nextReconcile(outcome);
     if (next.kind === 'changed') return { kind: 'requeue' };
-    // The process is stopping, and the queue is shut down.
+    // The process is stopping, and the queue is already shut down.
     if (next.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
     const waiting = next.kind === 'error' ? next.rest : next;
     const dueMs = waiting.kind === 'done' ? undefined : waiting.ms;
@@ -50,7 +50,7 @@ export function poolReconcile(
       if (outcome.failures.length === 0) onSuccess(name);
       return dueMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: dueMs };
     }
-    // What is throttled has a delay of its own: a retry with backoff would come too early or too late for it.
+    // Throttled work has its own delay: a retry with backoff would come too early or too late.
     if (dueMs !== undefined) requeueAfter(name, dueMs);
     const error = new NodepoolError('cluster', next.failure.message, next.failure.next);
     return { kind: 'error', error, ...(next.isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
@@ -62,14 +62,14 @@ function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): 
   return kind === 'released' || wrote;
 }
 
-/** Whether all that is left to do is for want of what the CRD lacks. */
+/** Whether all remaining work only waits for fields that the CRD lacks. */
 function waitsForCrd({ lacking, failures }: PoolOutcome): boolean {
-  // A field that is only shown waits for the next change or resync: it is worth no request in 10 s.
+  // A field that is only displayed waits for the next change or resync: it is not worth a request every 10 s.
   const needed = lacking.filter(field => field !== UPDATED_COUNT);
   return needed.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
 }
 
-/** Says what the CRD lacks, once for all pools that lack the same. */
+/** Logs what the CRD lacks, once for all pools that lack the same. */
 function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
   const said = new Map<string, string>();
   return (pool, lacking) => {

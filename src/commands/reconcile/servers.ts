@@ -1,4 +1,4 @@
-/** The HTTP servers of `reconcile --watch`: metrics and probes. */
+/** The HTTP servers of `reconcile --watch` for metrics and probes. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
@@ -14,7 +14,7 @@ import { type KeyPair, selfSigned } from './x509.ts';
 
 export interface ServerOptions {
   metricsAddress: string | undefined;
-  /** HTTPS, for readers that the API server knows and lets in. */
+  /** Serve HTTPS to clients that the API server authenticates and authorizes. */
   metricsSecure: boolean;
   /** A folder with tls.crt and tls.key. Default: a self-signed certificate. */
   metricsCertPath: string | undefined;
@@ -30,10 +30,10 @@ interface ServerDeps {
 
 const METRICS = '/metrics';
 const METRICS_FLAG = '--metrics-bind-address';
-/** How often the files of the certificate are read: as controller-runtime. */
+/** Interval at which the certificate files are read, as in controller-runtime. */
 const RENEW_MS = 10_000;
 
-/** Adds each started server to the list, so that it is closed when a later one fails. */
+/** Adds each started server to the list, so that it is closed if a later one fails. */
 export async function startServers(options: ServerOptions, served: ServerDeps, servers: Server[]): Promise<void> {
   const { metricsAddress, healthAddress } = options;
   const { isReady, log } = served;
@@ -80,7 +80,7 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
     const next = await keyPairOf(certPath, '--metrics-cert-path', pair);
     if (next === pair) return;
     if (!server.setKeyPair(next)) {
-      // Two servers cannot listen on one port. Where this fails, the next reading of the files listens again.
+      // Two servers cannot listen on one port. If this fails, the next read of the files tries again.
       server.close();
       server = await serve(bound, METRICS_FLAG, pages, next);
       if (isClosed) server.close();
@@ -94,7 +94,7 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
         problem = '';
       },
       (error: unknown) => {
-        // The certificate in use stays; every further reading would repeat it.
+        // The current certificate stays in use. The error is logged only once.
         if (messageOf(error) !== problem) log('warning', messageOf(error));
         problem = messageOf(error);
       },
@@ -110,13 +110,13 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
   };
 }
 
-// The certificate of a server: from files, which are read again as they are renewed, or a self-signed one.
+// The certificate of a server: from files, which are read again for renewals, or self-signed.
 
-/** The names in a Secret of type kubernetes.io/tls. */
+/** The keys in a Secret of type kubernetes.io/tls. */
 const CERT = 'tls.crt';
 const KEY = 'tls.key';
 
-/** @param folder with tls.crt and tls.key; else self-signed @param known returned where the files still have it */
+/** @param folder with tls.crt and tls.key; else self-signed @param known returned if the files have not changed */
 async function keyPairOf(folder: string | undefined, flag: string, known?: KeyPair): Promise<KeyPair> {
   if (folder === undefined) return selfSigned();
   const read = (name: string) =>
@@ -131,7 +131,7 @@ async function keyPairOf(folder: string | undefined, flag: string, known?: KeyPa
     throw new NodepoolError('input', `${flag}: ${KEY} is not the private key of ${CERT} in ${folder}`, next);
   }
   try {
-    // The rest of the chain is read only here, and keys that are too short are refused.
+    // Only this call parses the rest of the chain and refuses keys that are too short.
     createSecureContext(pair);
   } catch (cause) {
     const problem = `${flag}: cannot serve ${CERT} and ${KEY} in ${folder} (${messageOf(cause)})`;
@@ -148,7 +148,7 @@ function matches({ cert, key }: KeyPair): boolean {
   }
 }
 
-// The responses of /healthz and /readyz, in the format of Kubernetes components, without an HTTP server.
+// The responses of /healthz and /readyz in the format of Kubernetes components, without the HTTP server.
 
 interface HealthAnswer {
   status: 200 | 500;
@@ -164,9 +164,9 @@ export function healthAnswer(checks: Record<string, () => boolean>): HealthAnswe
   return { status: 500, body: lines.join('') };
 }
 
-// A server of a few pages.
+// A small HTTP or HTTPS server.
 
-/** The texts of Node and of Bun differ. */
+/** Node and Bun have different messages. */
 const WHY_NOT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the address is already in use',
   EADDRNOTAVAIL: 'this machine does not have that address',
@@ -179,23 +179,23 @@ interface Page {
   body: string;
 }
 
-/** By path. They must not reject. */
+/** By path. Handlers must not reject. */
 type Pages = Record<string, (request: IncomingMessage) => Page | Promise<Page>>;
 
 export interface Server {
-  /** HOST:PORT, as bound. */
+  /** The bound address, HOST:PORT. */
   address: string;
   close(): void;
 }
 
 interface PageServer extends Server {
-  /** Serves new connections with it. False, and nothing is changed, where the runtime cannot: Bun's servers keep theirs. */
+  /** Uses it for new connections. Returns false and changes nothing if the runtime does not support that (Bun). */
   setKeyPair(keyPair: KeyPair): boolean;
 }
 
 const NOT_FOUND: Page = { status: 404, contentType: 'text/plain', body: 'not found\n' };
 
-/** Serves the pages, else 404, once it listens. @param address `PORT` on loopback, `HOST:PORT`, or `:PORT` on all */
+/** Resolves once it listens. @param address `PORT` on loopback, `HOST:PORT`, or `:PORT` on all */
 export async function serve(address: string, flag: string, pages: Pages, keyPair?: KeyPair): Promise<PageServer> {
   const { host, port } = parseAddress(address, flag);
   const answer: RequestListener = async (request, response) => {
@@ -223,7 +223,7 @@ export async function serve(address: string, flag: string, pages: Pages, keyPair
     },
     close() {
       server.close();
-      // Idle connections would keep the process running.
+      // Idle connections would keep the process alive.
       server.closeAllConnections();
     },
   };

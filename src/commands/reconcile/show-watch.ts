@@ -1,4 +1,4 @@
-/** `reconcile --watch`: runs the controller manager and shows its state. */
+/** `reconcile --watch`: runs the controller manager and prints its state. */
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { EXIT } from '../../cli/errors.ts';
@@ -24,19 +24,19 @@ interface ShowWatchOptions extends PoolWatchOptions, ServerOptions {
 }
 
 const REDRAW_MS = 500;
-/** Timeout of a login plugin: nobody may be watching this process, so a plugin that hangs has to become an error. */
+/** Timeout of a login plugin: nobody may watch this process, so a hanging plugin must become an error. */
 const LOGIN_LIMIT_MS = 60_000;
 
 /** Runs until Ctrl-C or SIGTERM (a second one exits at once), or until the lease is lost. Returns the exit code. */
 export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<number> {
   const { io } = deps;
-  // Before the caches are filled: V8 would keep three times the heap for speed that this process does not need.
+  // Set before the caches are filled: V8 would otherwise use three times the heap for speed that is not needed here.
   setFlagsFromString('--optimize-for-size');
   const registry = new Registry();
   const metrics = standardMetrics(registry);
   const poolMetrics = new PoolMetrics(registry, { now: io.now, version: deps.version });
   const log = createLog(io, options.logFormat, options.verbosity);
-  // Until there is a manager, the only POST asks for permissions.
+  // Before the manager exists, the only POST checks permissions.
   let mayWrite = () => true;
   const connection = await deps.connect({
     concurrency: options.concurrency,
@@ -45,7 +45,7 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
-  // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
+  // Reflectors retry forever; errors that the user has to fix (no access, no CRD) are reported at once instead.
   await connection.cluster.pools.list().catch((error: unknown) => {
     if (!(error instanceof NodepoolError && error.isTransient)) throw error;
     log('warning', `${error.oneLine}; retrying until the server answers`);

@@ -1,4 +1,4 @@
-/** What `reconcile --watch` logs of pools without nodes, and before it sets taints with the effect NoExecute. */
+/** What `reconcile --watch` logs about pools without nodes, and before it sets NoExecute taints. */
 import type { NowClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
 import { warningText } from '../../nodepool/errors.ts';
@@ -8,7 +8,7 @@ import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 
-/** Logs pools that no node matches, once for each spec: an autoscaler may take all nodes every night. */
+/** Logs pools that no node matches, once per spec: an autoscaler may remove all nodes every night. */
 export function noMatchLog(state: ClusterState, log: Log): (pool: string) => void {
   /** Generations, by pool. */
   const said = new Map<string, number | undefined>();
@@ -21,20 +21,20 @@ export function noMatchLog(state: ClusterState, log: Log): (pool: string) => voi
     const { generation } = pool.metadata;
     if (said.has(name) && said.get(name) === generation) return;
     for (const warning of emptyPoolWarnings(state, [name])) {
-      // No warning: a pool may be there before its nodes.
+      // No warning: a pool may exist before its nodes.
       log('info', warningText(warning), { pool: name });
       said.set(name, generation);
     }
   };
 }
 
-/** Of a pool that sets one taint on many nodes, the first is logged. */
+/** If a pool sets one taint on many nodes, only the first is logged within this time. */
 const SILENT_MS = 60_000;
 
 const WITHIN = 'PodDisruptionBudgets are respected';
 const REGARDLESS = 'pods that do not tolerate it are evicted; taints ignore PodDisruptionBudgets';
 
-/** Logs that taints with the effect NoExecute are about to be set: `reconcile --watch` does not ask. */
+/** Logs NoExecute taints before they are set: `reconcile --watch` does not ask. */
 export function noExecuteLog(log: Log, clock: NowClock): (plan: WritePlan) => void {
   const loggedAt = new Map<string, number>();
   const say = (level: 'info' | 'warning', pool: string, what: string, more: string) => {

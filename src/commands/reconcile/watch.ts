@@ -1,4 +1,4 @@
-/** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
+/** Wires a controller process: caches, event handlers, work queue, workers, Event recorder, leader election. */
 import { hostname } from 'node:os';
 import { type Clock, sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
@@ -29,22 +29,22 @@ import { poolReconcile } from './pool-reconcile.ts';
 import { noExecuteLog, noMatchLog } from './watch-log.ts';
 
 export interface PoolWatchOptions {
-  /** Nodes and pools in progress at most. */
+  /** Maximum number of pools in progress, and of nodes. */
   concurrency: number;
-  /** Milliseconds between two looks at every pool. */
+  /** Milliseconds between two reconciles of every pool. */
   resyncMs: number;
-  /** Count pods into the status: caches where every pod is. */
+  /** Write pod counts to the status, which needs a cache of all pods. */
   podCounts: boolean;
 }
 
 export interface WatchDeps {
-  /** Refuses writes once the lease is lost: another process may write by then. */
+  /** Refuses writes once the lease is lost, because another process may be writing. */
   cluster: ClusterPort;
   pods: Pick<PodsPort, 'watch'>;
   events: Pick<EventsPort, 'sink'>;
-  /** With it, only the process that holds the lease reconciles. */
+  /** If set, only the process that holds the lease reconciles. */
   lease: { namespace: string; name: string; port: LeasePort } | undefined;
-  /** Of this process among the candidates. */
+  /** This process' name in the leader election. */
   identity: string;
   clock: Clock;
   now: () => Date;
@@ -60,16 +60,16 @@ export interface WatchDeps {
 export interface WatchState {
   pools: number;
   nodes: number;
-  /** Pools that wait for a worker. */
+  /** Number of pools that wait for a worker. */
   queued: number;
 }
 
-/** How long a pool's number of pods may be stale. A rollout changes hundreds of pods in that time. */
+/** How long a pool's pod count may be stale. A rollout changes hundreds of pods in that time. */
 const PODS_DELAY_MS = 10_000;
-/** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */
+/** Retry delay while all watches are broken: a restore of etcd may have undone what the caches contain. */
 const UNCONFIRMED_MS = 1_000;
 
-/** A manager that is ready to run(), and its state. When it ends with `restored`, call this again with new caches. */
+/** A manager that is ready to run(), and its state. If it ends with `restored`, call this again with new caches. */
 export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
   const births = new NodeBirths(deps.cluster.nodes.serverTime);
@@ -113,13 +113,13 @@ export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manag
   nodes.subscribe(event => handlers.node(event));
   runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
-  /** Reconciles in flight begin nothing further once it ends. */
+  /** Once it is aborted, reconciles in flight start nothing new. */
   const stopping = new AbortController();
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
     ...limitersOf(options.concurrency),
-    // One clock for rollouts, whoever reconciles. The machine's is for what must see that it slept.
+    // Rollouts use the server's clock, whoever reconciles. The local clock detects that this machine slept.
     now: deps.cluster.nodes.serverTime,
     sleep: ms => sleep(clock, ms),
     clock,
@@ -149,7 +149,7 @@ export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manag
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
       resync.detectPause();
-      // One confirmed cache is enough: a restore of etcd affects all of them. After a pause of the process none is trusted.
+      // One confirmed cache is enough: a restore of etcd affects all. After a pause of the process none is trusted.
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
       if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
@@ -162,7 +162,7 @@ export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manag
   const begin = () => {
     poolMetrics.started();
     handlers.start();
-    // Pods are many, and only the number of pods depends on them: they are listed again only after a pause.
+    // Pods are many and affect only the pod count, so they are listed again only after a pause.
     const onInterval = () => {
       for (const each of [pools, nodes, runtimeClasses]) each.relist();
       handlers.enqueueAll();
@@ -195,7 +195,7 @@ export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manag
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 
-/** `host_random`, as client-go's candidates call themselves. */
+/** `host_random`, like the identities in client-go. */
 export function candidateIdentity(newId: () => string): string {
   return `${hostname()}_${newId()}`;
 }
@@ -210,7 +210,7 @@ function cache<T>(
   return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
-/** Pods by their node. An update enqueues nothing: a pod does not change its node. */
+/** Pods by node. Updates enqueue nothing: a pod never changes its node. */
 function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
   const store = new Store<PodPlace>({ node: ({ node }) => [node] });
   const pods = cache('pods', deps.pods.watch(), deps, onRestored, store);
@@ -221,7 +221,7 @@ function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => vo
   return pods;
 }
 
-/** The controller, with something that begins when it starts and ends before it stops. */
+/** The controller plus a task that begins when it starts and ends before it stops. */
 function starting(controller: Controller, begin: () => () => void) {
   let end = () => {};
   return {

@@ -1,8 +1,8 @@
-/** Writes X.509 certificates (RFC 5280) with ECDSA P-256 keys: Node can sign and read them, but not write them. */
+/** Creates X.509 certificates (RFC 5280) with ECDSA P-256 keys; Node can sign and read, but not create them. */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { hostname } from 'node:os';
 
-// The few pieces of DER (ITU-T X.690) that an X.509 certificate needs. Every function returns a whole encoded element.
+// The parts of DER (ITU-T X.690) that an X.509 certificate needs. Every function returns a complete encoded element.
 
 function element(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
@@ -21,7 +21,7 @@ const set = (...content: Uint8Array[]) => element(0x31, ...content);
 export const octets = (content: Uint8Array) => element(0x04, content);
 const utf8 = (text: string) => element(0x0c, Buffer.from(text));
 export const bool = (value: boolean) => element(0x01, Buffer.from([value ? 0xff : 0]));
-/** A bit string; `unused` bits at its end do not count. */
+/** A bit string; the last `unused` bits do not count. */
 const bits = (content: Uint8Array, unused = 0) => element(0x03, Buffer.from([unused]), content);
 /** The context-specific constructed tag [number]. */
 const explicit = (number: number, content: Uint8Array) => element(0xa0 | number, content);
@@ -36,7 +36,7 @@ function integer(bytes: Uint8Array): Buffer {
   return element(0x02, Buffer.from(sign), minimal);
 }
 
-/** An object identifier from its dotted form. */
+/** An object identifier from its dotted notation. */
 function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   const bytes = [first * 40 + second];
@@ -48,7 +48,7 @@ function oid(dotted: string): Buffer {
   return element(0x06, Buffer.from(bytes));
 }
 
-/** UTCTime up to 2049, GeneralizedTime from 2050, as RFC 5280 section 4.1.2.5 asks. Fractions of a second are cut. */
+/** UTCTime up to 2049, GeneralizedTime from 2050, as in RFC 5280 section 4.1.2.5. Fractions of a second are cut. */
 function time(date: Date): Buffer {
   const digits = `${date.toISOString().slice(0, 19).replace(/\D/g, '')}Z`;
   return date.getUTCFullYear() < 2050
@@ -77,7 +77,7 @@ export interface Subject {
   organizations?: readonly string[];
 }
 
-/** Section 4.1. Returns PEM. */
+/** See section 4.1 of the RFC. Returns PEM. */
 export function certificate(parts: {
   subject: Subject;
   publicKey: KeyObject;
@@ -102,7 +102,7 @@ export function certificate(parts: {
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
 
-/** A serving certificate of this host that no authority signed: it encrypts, and proves nothing. */
+/** A self-signed serving certificate for this host: it encrypts, but proves no identity. */
 export function selfSigned(): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const subject = { commonName: hostname() };
@@ -124,7 +124,7 @@ export function extension(id: string, value: Buffer, critical = false): Buffer {
   return critical ? sequence(oid(id), bool(true), octets(value)) : sequence(oid(id), octets(value));
 }
 
-/** @param unused bits at the end of the mask: 0x80 with 7 is digitalSignature alone */
+/** @param unused bits at the end of the mask: 0x80 with 7 means only digitalSignature */
 export function keyUsage(mask: Buffer, unused: number): Buffer {
   return extension('2.5.29.15', bits(mask, unused), true);
 }
@@ -133,7 +133,7 @@ export function extendedKeyUsage(usage: string): Buffer {
   return extension('2.5.29.37', sequence(oid(usage)));
 }
 
-/** @param names as GeneralName: implicit(2, …) is a DNS name, implicit(7, …) an address */
+/** @param names each a GeneralName: implicit(2, …) is a DNS name, implicit(7, …) an address */
 export function alternativeNames(names: readonly Buffer[]): Buffer {
   return extension('2.5.29.17', sequence(...names));
 }

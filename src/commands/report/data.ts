@@ -2,7 +2,7 @@ import { printDocument } from '../../print/printers.ts';
 import { usageFields } from '../shared/top/top-data.ts';
 import type { ListExcerpt, Report } from './run.ts';
 
-/** Without the last newline. Lists have a part of their items and how many there are, as on the page. */
+/** Without the last newline. Long lists are cut and have a total, as on the page. */
 export function printReport(report: Report, format: 'json' | 'yaml'): string {
   const { context = null, clusterName, serverVersion = null, time, trend, warnings } = report;
   const fields = {

@@ -1,18 +1,18 @@
-/** Parts of the report page: tables, times, escaped HTML, the style sheet. */
+/** Building blocks of the report page: tables, times, escaped HTML, the style sheet. */
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { ListExcerpt } from './run.ts';
 
 export interface Column<Row> {
   header: string;
   cell: (row: Row) => string | number | Html;
-  /** Of names and texts, which may be long, and of numbers. */
+  /** `name` and `text` may be long. */
   kind?: 'name' | 'text' | 'number';
 }
 
-/** Rows of a table that is kept on one page of paper. */
+/** Tables up to this many rows are not split across printed pages. */
 const SHORT = 15;
 
-/** A table with its caption; the first column has the header of each row. Without rows a sentence. */
+/** A table with its caption; the first column has the row headers. Without rows, a sentence. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -36,7 +36,7 @@ ${items.map(rowOf)}</tbody>
 ${more > 0 ? html`<p>… and ${more} more, of ${total}.</p>` : ''}`;
 }
 
-/** `2026-11-21 06:00 UTC`; text that is no time stays as it is. */
+/** `2026-11-21 06:00 UTC`; a text that is no timestamp is returned unchanged. */
 export function time(when: string | undefined): Html {
   if (when === undefined || when === '') return html`<span class="dim">unknown</span>`;
   const date = new Date(when);
@@ -49,23 +49,23 @@ export function shortTime(date: Date): string {
   return date.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** A share as a bar, beside a number that says the same: not for those who do not see it. */
+/** A percentage as a bar, next to its number; hidden from screen readers. */
 export function bar(percent: number | undefined): Html | string {
   if (percent === undefined) return '';
   const width = Math.min(Math.max(percent, 0), 100).toFixed(1);
   return html`<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="back" width="100" height="4"/><rect class="normal" width="${width}" height="4"/></svg>`;
 }
 
-/** A word and a sign; the colour only repeats them. */
+/** A word with a symbol, so that the meaning does not depend on the colour. */
 export function badge(kind: 'good' | 'warn' | 'bad', text: string): Html {
   const sign = { good: '', warn: '▲ ', bad: '✖ ' }[kind];
   return html`<span class="${kind}">${sign === '' ? '' : html`<span aria-hidden="true">${sign}</span>`}${text}</span>`;
 }
 
-// A tagged template for HTML: every value is escaped, except the result of such a template. The only place that
-// decides on it.
+// A tagged template for HTML: every value is escaped, except results of such templates. No other code decides what is
+// escaped.
 
-/** What a template made: it is not escaped again. */
+/** The result of a template, which is not escaped again. */
 export class Html {
   readonly text: string;
 
@@ -76,7 +76,7 @@ export class Html {
 
 type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
-/** Quote attributes. The items of a list are concatenated; undefined is empty. */
+/** Attributes must be quoted. Lists are concatenated; undefined is empty. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.map((string, at) => string + textOf(values[at])).join(''));
 }
@@ -94,11 +94,11 @@ function textOf(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');
-  // Invisible characters and direction overrides could forge text in a page as in a terminal.
+  // Invisible characters and direction overrides could forge text, in a page as in a terminal.
   return sanitizeLine(String(value)).replace(/[&<>"'`]/g, character => ENTITIES[character] ?? '');
 }
 
-// The style sheet of the report: light, dark and on paper. No meaning is in a colour alone.
+// The style sheet of the report for light and dark mode and for paper. Colour is never the only carrier of meaning.
 
 export const STYLE = html`
 :root { color-scheme: light dark; --bg: #fff; --fg: #1f2328; --dim: #59636e; --line: #d1d9e0; --head: #f6f8fa;

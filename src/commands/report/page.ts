@@ -10,9 +10,9 @@ import { badge, bar, type Column, type Html, html, STYLE, shortTime, table, time
 import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
 
 const PLAIN = makeStyle(false);
-/** Changes of one node. */
+/** Maximum number of changes shown for one node. */
 const MAX_CHANGES = 10;
-/** Percent of allocatable that is requested, from which on new pods may not fit. */
+/** From this percentage of requested allocatable on, new pods may not fit. */
 const FULL = 95;
 
 function poolsSection({ pools }: Report): Html {
@@ -159,7 +159,7 @@ function eventsSection({ events }: Report): Html {
   return table('The latest Events, newest first', columns, events, 'The server has no Events about these pools.');
 }
 
-// Events by time and type: a bar chart, and the same as a table.
+// Events by time and type, as a bar chart and as a table.
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [640, 220, 44, 24, 40];
 const PLOT = HEIGHT - TOP - BOTTOM;
@@ -222,7 +222,7 @@ function sum(counts: readonly EventCount[], type: 'normal' | 'warning'): number 
   return counts.reduce((total, each) => total + each[type], 0);
 }
 
-/** 1, 2 or 5 and zeros, at least the value; even, so that its half is a whole number, where it is above 1. */
+/** 1, 2 or 5 with zeros, at least the value; above 1 it is even, so that its half is a whole number. */
 function niceTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return [1, 2, 4, 6, 10].map(each => each * power).find(each => each >= value) ?? value;
@@ -239,10 +239,10 @@ const SECTIONS: readonly { id: string; title: string; body: (report: Report) => 
   { id: 'events', title: 'Latest Events', body: eventsSection },
 ];
 
-/** No script runs, whatever the page has; nothing is loaded. */
+/** No script runs, whatever the page contains, and nothing is loaded. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** @param version of this program. Without the last newline */
+/** @param version this program's version. Without the last newline */
 export function renderPage(report: Report, version: string): string {
   const { context, clusterName } = report;
   const title = `Node pools of ${context ?? clusterName}`;

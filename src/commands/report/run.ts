@@ -1,4 +1,4 @@
-/** The state of pools and what happened to them lately, for one page. What this user may not read is left out and named. */
+/** The state of pools and their recent events, for one page. Leaves out and names what this user may not read. */
 import type { Clock } from '../../controller/clock.ts';
 import type { ClusterReader, NodesClient } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
@@ -18,9 +18,9 @@ import { permitted } from '../shared/refusals.ts';
 import { type TopDeps, type TopOptions, type TopResult, top } from '../shared/top/top.ts';
 
 export interface ReportOptions {
-  /** Empty: all pools, and the nodes of no pool. */
+  /** Empty: all pools, and the nodes without a pool. */
   names: string[];
-  /** A label selector of pools, as the server takes it. */
+  /** A label selector for pools, in the server's syntax. */
   selector: string | undefined;
 }
 
@@ -43,14 +43,14 @@ export interface ReportPool {
   nodes: number;
   ready: number;
   unschedulable: number;
-  /** Members and former members that the next reconcile would change. */
+  /** Number of members and former members that the next reconcile would change. */
   drifted: number;
   conflicts: number;
 }
 
 export interface ReportConflict {
   node: string;
-  /** Matches the node, and does not get it. */
+  /** The pool matches the node but does not own it. */
   pool: string;
   owner: string;
 }
@@ -58,7 +58,7 @@ export interface ReportConflict {
 export interface ReportMaintenance {
   node: string;
   pool: string | undefined;
-  /** Undefined: the node is cordoned without a reason. */
+  /** Undefined: a cordon without a maintenance. */
   maintenance: Maintenance | undefined;
   isOverdue: boolean;
 }
@@ -72,32 +72,32 @@ export interface Report {
   context: string | undefined;
   clusterName: string;
   serverVersion: string | undefined;
-  /** By the server's clock, or the local one without a Date header. */
+  /** The server's time, or the local time without a Date header. */
   time: Date;
-  /** By name. */
+  /** Sorted by name. */
   pools: ListExcerpt<ReportPool>;
-  /** Conditions of these pools that somebody has to act on. */
+  /** Conditions of these pools that need action. */
   conditions: ListExcerpt<{ pool: string; condition: Condition }>;
   capacity: TopResult;
   drift: ListExcerpt<PoolNode>;
   conflicts: ListExcerpt<ReportConflict>;
-  /** Overdue ones first, then by their end; those without one last. */
+  /** Overdue ones first, then by end; those without an end last. */
   maintenance: ListExcerpt<ReportMaintenance>;
   trend: EventTrend;
-  /** The newest first. */
+  /** Newest first. */
   events: ListExcerpt<PoolEventRecord>;
-  /** What is left out, and what cannot be read; each a sentence. */
+  /** A sentence each: what is left out, and what cannot be read. */
   warnings: string[];
 }
 
-/** Items of a list: the page of 5,000 nodes is to open at once. */
+/** Maximum items in a list: the page must open fast, even with 5,000 nodes. */
 const MAX_ITEMS = 100;
-/** Pools in a table. */
+/** Maximum pools in a table. */
 export const MAX_POOLS = 500;
-/** Sentences about what cannot be read. */
+/** Maximum number of warnings. */
 const MAX_WARNINGS = 10;
 
-/** Throws NodepoolError as top() does. */
+/** Throws NodepoolError, like top(). */
 export async function report({ names, selector }: ReportOptions, deps: ReportDeps): Promise<Report> {
   const cluster = readOnce(deps.cluster);
   const options: TopOptions = {
@@ -105,7 +105,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
     ...{ pods: true, nodes: false, eachPod: false },
   };
   const requests = [permitted(deps.events.list()), deps.serverFacts()] as const;
-  // Where capacityOf() throws, these are not awaited.
+  // If capacityOf() throws, these are never awaited.
   for (const each of requests) each.catch(() => {});
   const found = await capacityOf(options, { ...deps, cluster });
   const [events, server] = await Promise.all(requests);
@@ -135,14 +135,14 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   };
 }
 
-/** The answers to the first request stand for the next ones. */
+/** Later reads reuse the response to the first request. */
 function readOnce({ pools, nodes }: ClusterReader): ClusterReader {
   const [listed, read] = [pools.listCoerced(), nodes.list()];
   for (const each of [listed, read]) each.catch(() => {});
   return { pools: { listCoerced: () => listed }, nodes: { list: () => read, serverTime: nodes.serverTime } };
 }
 
-/** Without pods where this user may not read them. */
+/** Without pods if this user may not read them. */
 async function capacityOf(
   options: TopOptions,
   deps: TopDeps,
@@ -152,7 +152,7 @@ async function capacityOf(
   return { capacity: await top({ ...options, pods: false }, deps), refusals: [whole.forbidden] };
 }
 
-/** What is wrong with which node. Of 5,000 nodes that differ only those that are listed are kept. */
+/** The problems of each node. If 5,000 nodes differ, only the listed ones are kept. */
 function findProblems(state: ClusterState, time: Date, isChosen: (pool: string | undefined) => boolean) {
   const drift: ListExcerpt<PoolNode> = { items: [], total: 0 };
   const conflicts: ListExcerpt<ReportConflict> = { items: [], total: 0 };
@@ -244,15 +244,15 @@ function count<T>(all: readonly T[], is: (item: T) => boolean): number {
 export interface EventCount {
   from: Date;
   normal: number;
-  /** Of the type Warning. */
+  /** Events of type Warning. */
   warning: number;
 }
 
 export interface EventTrend {
   intervalMs: number;
-  /** The oldest first; the last one ends now. */
+  /** Oldest first; the last interval ends now. */
   counts: EventCount[];
-  /** Events that were seen before the first one. */
+  /** Events before the first interval. */
   earlier: number;
 }
 
@@ -260,7 +260,7 @@ const INTERVAL_MS = 5 * 60_000;
 /** The server keeps Events for an hour by default. */
 const INTERVALS = 12;
 
-/** A repeated Event counts once, when it was seen last: the times of the others are not known. */
+/** A repeated Event counts once, when it was last seen: its other times are unknown. */
 export function eventTrend(events: readonly Pick<PoolEventRecord, 'lastSeen' | 'type'>[], now: Date): EventTrend {
   const end = Math.floor(now.getTime() / INTERVAL_MS + 1) * INTERVAL_MS;
   const start = end - INTERVALS * INTERVAL_MS;
@@ -270,7 +270,7 @@ export function eventTrend(events: readonly Pick<PoolEventRecord, 'lastSeen' | '
   let earlier = 0;
   for (const { lastSeen, type } of events) {
     const at = Math.floor((Date.parse(lastSeen) - start) / INTERVAL_MS);
-    // A clock that is ahead of the server's counts as now.
+    // An event time after now, from a clock that is ahead, counts as now.
     const interval = counts[Math.min(at, INTERVALS - 1)];
     if (interval === undefined) earlier++;
     else if (type === 'Warning') interval.warning++;

@@ -79,7 +79,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     const connection = await deps.connect({ dryRun: flags['dry-run'] !== 'none' });
     const names = await chosenNames(choice, connection.cluster.pools);
     if (names.length === 0) showNoPools(deps.io);
-    // `nodepool web`, as in kubectl: the pool of that name may not be what was meant.
+    // `nodepool web`, a type and a name as in kubectl: the user may not mean the pool of that name.
     const isTyped = withoutType('rollout', names) !== undefined;
     let exit: number = EXIT.done;
     for (const name of names) {
@@ -88,7 +88,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       } catch (error) {
         if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
           throw error;
-        // As kubectl, continues with the other pools.
+        // Continues with the other pools, as kubectl does.
         if (error instanceof DeclinedError) showNote(deps.io, `nodepool ${name}: ${error.oneLine}`);
         else showError(deps.io, error);
         exit = EXIT.error;
@@ -150,7 +150,7 @@ async function setPaused(
   return EXIT.done;
 }
 
-/** A flag of another action would be ignored silently. */
+/** Refuses flags of another action, which would be ignored silently. */
 function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: FlagsOf<typeof Rollout>): void {
   const only = [
     ['revision', ['history', 'status'], flags.revision !== undefined],

@@ -51,24 +51,24 @@ interface RevisionsReader {
 
 export interface PoolRevisions {
   pool: RawPool;
-  /** The oldest first. */
+  /** Oldest first. */
   revisions: ControllerRevision[];
 }
 
-/** Throws NodepoolError where the pool does not exist. */
+/** Throws NodepoolError if the pool does not exist. */
 export async function readRevisions(name: string, { cluster }: RevisionsReader): Promise<PoolRevisions> {
   const pool = await existingPool('rollout', name, cluster);
   return { pool, revisions: poolRevisions(pool, await cluster.revisions.list(name)) };
 }
 
-/** Throws NodepoolError, with kubectl's words. */
+/** Throws NodepoolError with kubectl's message. */
 function revisionOf({ pool, revisions }: PoolRevisions, number: number): ControllerRevision {
   const found = revisions.findLast(({ revision }) => revision === number);
   if (found !== undefined) return found;
   throw new NodepoolError('input', 'unable to find the specified revision', whereToLook(pool, revisions));
 }
 
-/** Throws NodepoolError, with kubectl's words, where another revision is rolled out. */
+/** Throws NodepoolError, with kubectl's message, if another revision is rolled out. */
 export async function assertLatest(name: string, wanted: number, deps: RevisionsReader): Promise<void> {
   const found = await readRevisions(name, deps);
   const { revision } = found.revisions.at(-1) ?? revisionOf(found, wanted);
@@ -77,7 +77,7 @@ export async function assertLatest(name: string, wanted: number, deps: Revisions
   throw new NodepoolError('input', message, whereToLook(found.pool, found.revisions));
 }
 
-/** The next step where a revision does not exist. */
+/** The next step for a revision that does not exist. */
 export function whereToLook(
   { metadata: { name }, spec }: RawPool,
   revisions: readonly ControllerRevision[],

@@ -14,7 +14,7 @@ import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { type EditOptions, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { existingPool } from '../shared/pools/not-found.ts';
 
-/** Resuming also continues a rollout that is stopped. Throws where there is nothing to do. Asks where an edit would. */
+/** Resuming also continues a stopped rollout. Throws if there is nothing to do. Asks if an edit would ask. */
 export async function setPaused(
   name: string,
   paused: boolean,
@@ -56,13 +56,13 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
     throw new NodepoolError('input', `nodepools.${GROUP} "${metadata.name}" is not paused or stopped`);
   }
   if (isStopped) times.push(parseTime(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
-  // Times of the cluster: the local clock may be wrong.
+  // Timestamps of the cluster, because the local clock may be wrong.
   const until = Math.max(...times.filter(time => !Number.isNaN(time) && !isTooFarAhead(time, now.getTime())));
   const date = Number.isFinite(until) ? new Date(until) : now;
   return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
 }
 
-/** Since when changed nodes, or all where none is Ready, are NotReady, in milliseconds. @param isStopped reads less */
+/** Times (ms) since when changed nodes, or all nodes if none is Ready, are NotReady. @param isStopped reads less */
 async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
   const listed = nodes.list();
   const found = await (isStopped ? listed.catch(ifRefused<Node[]>([])) : listed);
@@ -73,7 +73,7 @@ async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, i
     const isUp = ready && node.deletionTimestamp === undefined && !isBeingRemoved(node, pool, applied);
     return { ready, readySince, isUp, isChanged: applied.changed !== undefined };
   });
-  // No node can be the canary.
+  // In this case no node can be the canary.
   const isNoneUp = !isStopped && !owned.some(({ isUp }) => isUp);
   return owned.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
 }

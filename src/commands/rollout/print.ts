@@ -1,4 +1,4 @@
-/** The history of a pool, as `kubectl rollout history` prints that of a workload, and what an undo changes. */
+/** The history of a pool in the format of `kubectl rollout history`, and the changes of an undo. */
 import { type ControllerRevision, causeOf, keptSpec } from '../../nodepool/rollout/revisions.ts';
 import type { SpecChange } from '../../nodepool/spec/edits.ts';
 import { shorten } from '../../print/cells.ts';
@@ -8,9 +8,9 @@ import type { Style } from '../../print/style.ts';
 import { renderTable } from '../../print/table.ts';
 import { toYaml } from '../../print/yaml.ts';
 
-/** Columns of a value. */
+/** Maximum width of a value. */
 const VALUE_WIDTH = 80;
-/** Of kubectl's tabwriter here. */
+/** The settings of kubectl's tabwriter. */
 const LAYOUT = { gap: 2, minWidth: 0 };
 
 export function renderHistory(pool: string, revisions: readonly ControllerRevision[]): string {
@@ -19,14 +19,14 @@ export function renderHistory(pool: string, revisions: readonly ControllerRevisi
   return `${poolRef(pool)}\n${renderTable([['REVISION', 'CHANGE-CAUSE'], ...rows], LAYOUT)}`;
 }
 
-/** One revision, with the spec that it restores as YAML. */
+/** One revision, with its spec as YAML. */
 export function renderRevision(pool: string, { revision, data }: ControllerRevision): string {
   const { spec } = data as { spec: object };
   const yaml = toYaml({ spec: keptSpec(spec) });
   return `${poolRef(pool)} with revision #${revision}\n${yaml}`;
 }
 
-/** A line for each field, as `diff` has them of nodes. */
+/** A line for each field, in the format that `diff` uses for nodes. */
 export function renderSpecChanges(changes: readonly SpecChange[], style: Style): string {
   return changes.map(change => changeLine(change, style)).join('\n');
 }

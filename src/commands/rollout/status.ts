@@ -1,4 +1,4 @@
-/** `rollout status`: follows a rollout, words how far it is, and prints each state until it is done. */
+/** `rollout status`: follows a rollout and prints each state until it is done. */
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
@@ -17,10 +17,10 @@ import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 import { type RolloutState, rolloutState } from '../shared/rollout-state.ts';
 import { assertLatest } from './history.ts';
 
-/** A controller that runs takes a new spec within a second or two. */
+/** A running controller starts with a new spec within a second or two. */
 const QUIET_MS = 10_000;
 
-/** Returns the exit code. @param flags `revision`: that which is expected; 0: any */
+/** Returns the exit code. @param flags `revision`: the expected one; 0: any */
 export async function rolloutStatus(
   name: string,
   flags: { watch: boolean; timeout: string; revision: number },
@@ -30,12 +30,12 @@ export async function rolloutStatus(
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
   const reconcile = `\`kubectl nodepool reconcile ${name} --wait\``;
-  // `reconcile --wait` of a paused pool ends at once, with 3.
+  // `reconcile --wait` of a paused pool ends at once with exit code 3.
   let isPausedNow = false;
   let cancelHint = () => {};
   const over = new AbortController();
   let [isSaid, isLookedFor] = [false, false];
-  // Without a controller it would wait for ever without output.
+  // Without a controller the command would wait forever without output.
   const hint = (message: string) => {
     const first = isPausedNow ? `\`kubectl nodepool rollout resume ${name}\`, then ` : '';
     if (!over.signal.aborted && !isSaid) showWarning(io, { message, next: `run ${first}${reconcile}` });
@@ -45,7 +45,7 @@ export async function rolloutStatus(
     const runs = await controllerRuns({ cluster, lease }, over.signal);
     if (runs === false)
       hint('no controller is running: this pool is not reconciled, unless `reconcile --watch` runs elsewhere');
-    // Where leases may not be read, the hint comes after a while.
+    // If leases may not be read, the hint is shown after a while.
     isSaid ||= runs === true;
   };
   const state = await followRollout(
@@ -66,7 +66,7 @@ export async function rolloutStatus(
         if (kind !== 'waiting' || !flags.watch) return;
         if (!isLookedFor) void lookForController();
         isLookedFor = true;
-        // There is no progress to be had.
+        // A paused pool makes no progress.
         if (isPausedNow) return;
         cancelHint = systemClock.after(QUIET_MS, () =>
           hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
@@ -84,11 +84,11 @@ export async function rolloutStatus(
 
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
-  /** Gets each new state, the last one too, with its pool. */
+  /** Called with each new state, including the last one, and its pool. */
   onState: (state: RolloutState, pool: NodePool) => void;
 }
 
-/** Follows until it is done or has failed. Throws at the timeout, or when the pool is gone. @param timeoutMs 0: none */
+/** Follows until it is done or has failed. Throws on timeout, or if the pool is deleted. @param timeoutMs 0: none */
 export async function followRollout(
   name: string,
   { timeoutMs, watch }: { timeoutMs: number; watch: boolean },
@@ -116,7 +116,7 @@ export async function followRollout(
     over.abort();
   };
   const late = () => {
-    // The end was seen, and the watch is being closed.
+    // The final state was seen, and the watch is closing.
     if (over.signal.aborted) return;
     isLate = true;
     over.abort();

@@ -1,4 +1,4 @@
-/** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
+/** `rollout undo`: shows what an earlier revision changes in the spec, asks if `edit` would, and writes it. */
 import { EXIT, showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
@@ -34,7 +34,7 @@ import { type PoolRevisions, readRevisions, whereToLook } from './history.ts';
 import { renderSpecChanges } from './print.ts';
 
 export interface UndoFlags {
-  /** 0: the previous one. */
+  /** 0: the previous revision. */
   toRevision: number;
   dryRun: DryRun;
   yes: boolean;
@@ -56,7 +56,7 @@ export async function undo(
     const text = renderSpecChanges(changes, makeStyle(isResult ? io.color : io.errorColor));
     if (text !== shown && text !== '') {
       if (isResult) io.out(text);
-      // io.err() would escape the colour.
+      // io.err() would escape the colour codes.
       else io.stderr.write(`${sanitizeScreen(text)}\n`);
     }
     shown = text;
@@ -80,7 +80,7 @@ export async function undo(
   return EXIT.done;
 }
 
-/** Throws NodepoolError. @param toRevision 0: the last other spec @param show gets what each proposal would change */
+/** Throws NodepoolError. @param toRevision 0: the last different spec @param show gets each proposal's changes */
 async function rolloutUndo(
   name: string,
   { toRevision, show }: { toRevision: number; show: (changes: readonly SpecChange[]) => void },
@@ -112,7 +112,7 @@ async function rolloutUndo(
   return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, before, revision };
 }
 
-/** Also asks before a revision that another field manager created. */
+/** Also asks before it restores a revision that another field manager created. */
 function withWriter(question: Question | undefined, revision: ControllerRevision): Question | undefined {
   const writer = foreignWriter(revision);
   if (writer === undefined) return question;
@@ -123,7 +123,7 @@ function withWriter(question: Question | undefined, revision: ControllerRevision
 
 function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {
   const { name } = pool.metadata;
-  // A spec is kept when it is reconciled: one that was only saved can come back by hand alone.
+  // Only a reconcile saves a spec as a revision: other specs must be restored by hand.
   const next =
     toRevision === 0
       ? `no earlier spec is saved; change the spec with \`kubectl nodepool edit ${name}\``
@@ -135,7 +135,7 @@ function choose({ pool, revisions }: PoolRevisions, toRevision: number): Control
   throw new NodepoolError('input', `unable to find specified revision ${toRevision} in history`, next);
 }
 
-/** The pool with the spec and the cause of the revision. Throws NodepoolError for one that the pool must not have. */
+/** The pool with the spec and the cause of the revision. Throws NodepoolError if the pool must not have it. */
 function restored(before: RawPool, revision: ControllerRevision): RawPool {
   const { annotations: all = {}, ...metadata } = before.metadata;
   const { [CHANGE_CAUSE]: _cause, ...others } = all;
@@ -147,7 +147,7 @@ function restored(before: RawPool, revision: ControllerRevision): RawPool {
     spec: restoredSpec(before.spec, revision),
   };
   assertRestored(before, after.spec);
-  // Fields that the revision lacks are in managedFields: they would count as dropped by the CRD.
+  // Fields that the revision lacks are still in managedFields, and would count as dropped by the CRD.
   const { managedFields: _managed, ...plain } = after.metadata as RawPool['metadata'] & { managedFields?: unknown };
   const errors = validatePool(coercePool({ ...after, metadata: plain }));
   if (errors.length === 0) return after;

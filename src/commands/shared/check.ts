@@ -1,32 +1,32 @@
-/** The result of a check, and helpers that checks share. */
+/** The result of a check, and helpers for checks. */
 
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { valueOrRefusal } from './refusals.ts';
 
-/** `skipped`: a precondition is missing; an earlier check says which. */
+/** `skipped`: a precondition failed, which an earlier check reports. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
 
 export interface CheckFinding {
   status: CheckStatus;
-  /** What was found, in one sentence. */
+  /** The finding, in one sentence. */
   message: string;
-  /** Each object or permission that it is about, as text. */
+  /** The objects or permissions concerned, as text. */
   details: string[];
-  /** What to do about it, as one imperative sentence without a trailing full stop. */
+  /** The fix, as one imperative sentence without a final full stop. */
   remedy?: string | undefined;
-  /** Missing permissions, for people in place of the details. */
+  /** Missing permissions, shown to people instead of the details. */
   permissions?: PermissionRow[];
 }
 
 export interface PermissionRow {
   verbs: string;
   resource: string;
-  /** That need one of them. */
+  /** Commands that need one of these permissions. */
   commands: string[];
 }
 
-/** Names that scripts may rely on, in the order of the checks. */
+/** Stable names for scripts, in the order of the checks. */
 export const CHECKS = [
   'kubeconfig',
   'server',
@@ -80,22 +80,22 @@ export function failed({ lines, next }: NodepoolError): CheckFinding {
   return { status: 'error', message, details, remedy: next };
 }
 
-/** The check could not be made: a warning, no finding about its subject. */
+/** A warning that the check could not run, so nothing is known about its subject. */
 export function notChecked({ lines, next }: NodepoolError): CheckFinding {
   const [message = '', ...details] = lines;
   return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
 }
 
-/** The finding of the check, or that the check could not be made. */
+/** The finding of the check, or a warning that it could not run. */
 export async function unlessRefused(check: () => Promise<CheckFinding>): Promise<CheckFinding> {
   const result = await valueOrRefusal(check);
   return 'value' in result ? result.value : notChecked(result.refusal);
 }
 
-/** Names in one detail. */
+/** Maximum number of names in one detail. */
 const MAX_NAMED = 10;
 
-/** `a, b, c`, or the first ten and how many more. */
+/** `a, b, c`, or the first ten names and the number of the others. */
 export function named(names: readonly string[]): string {
   return firstFew(names.toSorted(), MAX_NAMED);
 }

@@ -15,17 +15,17 @@ export interface FollowClusterDeps extends FollowDeps {
 }
 
 export interface ClusterRows {
-  /** What is seen is set here. Replaced by restore(). */
+  /** The watched objects are stored here. Replaced by restore(). */
   readonly state: ClusterState;
-  /** Called once, with all pools and nodes in the state. */
+  /** Called once, when the state has all pools and nodes. */
   start(): void;
-  /** etcd was restored: the state so far would ignore what is there now as older. */
+  /** etcd was restored: the previous state would ignore the restored objects as outdated. */
   restore(state: ClusterState): void;
-  /** Which node is whose, or what is due, may differ from now on. */
+  /** Ownership of nodes, or pending changes, may differ from now on. */
   refreshAll(): void;
-  /** The node is in the state as it is now. */
+  /** Called after the node was updated in the state. */
   refresh(node: Node): void;
-  /** The node is about to leave the state. */
+  /** Called before the node leaves the state. */
   remove(node: Node): void;
 }
 
@@ -52,7 +52,7 @@ export async function followCluster(rows: ClusterRows, ended: AbortSignal, deps:
   const setPool = (pool: NodePool) => {
     const before = rows.state.pool(pool.metadata.name);
     rows.state.setPool(pool);
-    // Every reconcile writes a status, and planning all nodes is expensive. What depends on it observes the state.
+    // Every reconcile writes a status, and planning all nodes is expensive. Rows that depend on it observe the state.
     if (before !== undefined && sameOwnership(before, pool)) return;
     rows.refreshAll();
     readAnnotations();
@@ -99,7 +99,7 @@ export async function followCluster(rows: ClusterRows, ended: AbortSignal, deps:
     },
     deps,
   );
-  // A refused watch also ends the other one, after its list.
+  // If one watch is refused, the other one ends too, after its list.
   const end = async (watch: Promise<void>, { resolve }: typeof gotPools) => {
     await watch.finally(resolve).catch(() => undefined);
     await Promise.all([gotPools.promise, gotNodes.promise]);

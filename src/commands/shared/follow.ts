@@ -1,4 +1,4 @@
-/** Lists, then watches until the signal is aborted, by a reflector: no change is reported twice. */
+/** Lists, then watches with a reflector until the signal is aborted: no change is reported twice. */
 
 import { EXIT, showNote } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
@@ -13,30 +13,30 @@ import { noun } from '../../nodepool/text.ts';
 import { oneLine } from '../../print/error.ts';
 
 interface FollowOptions<T> {
-  /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
+  /** The name in RBAC: `nodepools.nodes.lailin.xyz`. */
   resource: string;
   /** Objects that it transforms to undefined are skipped. */
   watched: WatchedResource<T | undefined>;
   /** Called once, with the existing objects, unordered. */
   onStart: (objects: T[]) => void;
   onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
-  /** The last state of an object that is gone. */
+  /** Called with the last state of a deleted object. */
   onDeleted: (object: T) => void;
-  /** Called before the first change after a restore of etcd: versions go back. The store has what was restored. */
+  /** Called before the first change after a restore of etcd reverts versions. The store has the restored objects. */
   onRestored?: () => void;
-  /** The store of what is followed. Only this module writes it. */
+  /** The store of the followed objects. Only this module writes to it. */
   store?: Store<T | undefined>;
   signal: AbortSignal;
 }
 
 export interface FollowDeps {
   clock: Clock;
-  /** From 0 up to, not including, 1. */
+  /** From 0 inclusive to 1 exclusive. */
   random: () => number;
   log: Log;
 }
 
-/** A missing permission rejects, after onStart with what can be listed; all other errors are logged and retried. */
+/** Rejects on a missing permission, after onStart with what can be listed; logs and retries all other errors. */
 export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
   const { resource, watched, signal, store = new Store<T | undefined>() } = options;
   const [name = resource] = resource.split('.', 1);
@@ -84,7 +84,7 @@ function notify<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: F
   else onChanged(object, event.type === 'added' ? 'ADDED' : 'MODIFIED');
 }
 
-/** The same source; calls `onForbidden` when the first watch is answered 403, after the list, which then reads pages. */
+/** The same source, but calls `onForbidden` if the first watch gets 403, after the list, which then reads pages. */
 function detectForbidden(source: Source, onForbidden: (verbs: string[], message: string) => void): Source {
   let hasWatched = false;
   let isDenied = false;
@@ -102,7 +102,7 @@ function detectForbidden(source: Source, onForbidden: (verbs: string[], message:
       if (end.kind !== 'refused') hasWatched = true;
       else if (end.status === 403 && !hasWatched) {
         isDenied = true;
-        // The answer of a server without WatchList.
+        // The response of a server without WatchList.
         if (options.initialEvents) return { ...end, status: 400 };
         onForbidden(['watch'], end.message);
       }
@@ -111,26 +111,26 @@ function detectForbidden(source: Source, onForbidden: (verbs: string[], message:
   };
 }
 
-/** Without the objects that were not selected, which are undefined. */
+/** Skips unselected objects, which are undefined. */
 export function* objectsOf<T>(store: Pick<Store<T | undefined>, 'items'>): Generator<T> {
   for (const { object } of store.items()) if (object !== undefined) yield object;
 }
 
 // A watch: prints the objects, then every change, until Ctrl-C or until stdout is closed.
 
-/** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
+/** The -v level from which info entries are logged, as in reconcile --watch; warnings and errors always are. */
 const INFO_VERBOSITY = 4;
 
 export interface FollowFlags {
-  /** That of -v. */
+  /** The value of -v. */
   verbosity: number;
-  /** --request-timeout, which ends a watch too, as with kubectl; undefined and 0: none. */
+  /** --request-timeout, which also ends a watch, as in kubectl; undefined and 0: none. */
   requestTimeoutMs: number | undefined;
 }
 
 export type FollowChanges<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | 'onStart' | 'onChanged' | 'onDeleted'>;
 
-/** Makes a function whose error ends the watch: the next call would fail as well. */
+/** Wraps a function so that its error ends the watch: the next call would fail as well. */
 type GuardListener = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
 
 /** Returns the exit code. */
@@ -146,7 +146,7 @@ export function showChanges<T>(changes: FollowChanges<T>, options: FollowFlags, 
   );
 }
 
-/** Runs it until Ctrl-C, the timeout, stdout is closed or a guarded function fails. Returns the exit code. */
+/** Runs it until Ctrl-C, the timeout, closed stdout or an error of a guarded function. Returns the exit code. */
 export async function untilStopped(
   run: (signal: AbortSignal, guarded: GuardListener, deps: FollowDeps) => Promise<void>,
   { verbosity, requestTimeoutMs }: FollowFlags,
@@ -181,7 +181,7 @@ export async function untilStopped(
   try {
     await run(stopping.signal, guarded, { clock: systemClock, random: Math.random, log });
     if (failure !== undefined) throw failure.error;
-    // As kubectl, so that Ctrl-C ends the loop of a shell, too.
+    // The same as kubectl, so that Ctrl-C also ends a shell loop.
     return isInterrupted ? EXIT.interrupted : EXIT.done;
   } finally {
     leaveSoon();

@@ -1,18 +1,18 @@
-/** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
+/** Whether a controller runs, according to the leases of `reconcile --watch --leader-elect`. */
 import { sleep, systemClock } from '../../controller/clock.ts';
 import type { LeasePort, LeaseRecord } from '../../controller/leader-election.ts';
 import type { Connection } from '../../kube/connect.ts';
 import { CONTROLLER_NAMESPACE, LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { valueOrRefusal } from './refusals.ts';
 
-/** The leader renews the lease every 2 s. */
+/** Twice the interval of 2 s at which the leader renews the lease. */
 const REREAD_MS = 4_000;
 
 export interface LeaseFacts {
-  /** Where a lease may be; the first is where the controller in the cluster has its own. */
+  /** Namespaces that may have a lease; the controller in the cluster uses the first. */
   namespaces: readonly string[];
   lease: (namespace: string, name: string) => LeasePort;
-  /** By the server's clock. */
+  /** The server's clock. */
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface SeenLease {
   isAlive: boolean;
 }
 
-/** Undefined where that is not known: leases may not be read, or the signal came before they were read twice. */
+/** Undefined if unknown: leases may not be read, or the signal was aborted before the second read. */
 export async function controllerRuns(
   { cluster, lease }: Pick<Connection, 'cluster' | 'lease'>,
   signal: AbortSignal,
@@ -48,7 +48,7 @@ export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {
   return leases.filter(lease => lease !== undefined);
 }
 
-/** The time in a lease is by its holder's clock, which may be wrong: a lease that looks expired is read a second time. */
+/** The time in a lease is from its holder's clock, which may be wrong: a lease that looks expired is read twice. */
 async function readLease(namespace: string, { lease, now, sleep }: LeaseFacts): Promise<SeenLease | undefined> {
   const port = lease(namespace, LEASE);
   const first = await port.get();

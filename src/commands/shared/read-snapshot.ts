@@ -1,4 +1,4 @@
-/** Reads nodes and pods into a Snapshot, and of the rest what the pods in question need. */
+/** Reads nodes and pods into a Snapshot, and whatever else the evaluated pods need. */
 
 import type { PodFields } from '../../kube/protobuf/scheduled-pod.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
@@ -17,24 +17,24 @@ export interface KeptPod {
 
 export interface ReadSnapshot {
   snapshot: Snapshot;
-  /** Pods whose amounts cannot be read; each a sentence. */
+  /** A sentence for each pod whose quantities cannot be read. */
   problems: string[];
-  /** Those on nodes that were to be kept, which the snapshot counts too. */
+  /** Pods on nodes that `keep` accepted; the snapshot counts them as well. */
   kept: KeptPod[];
   knows: {
     namespaces: boolean;
-    /** What could not be read, and is not judged. */
+    /** A sentence for each thing that could not be read and is not judged. */
     refusals: string[];
   };
 }
 
 interface SnapshotOptions {
-  /** Pods in question that are on no node. */
+  /** The evaluated pods that are on no node. */
   pods: readonly Pod[];
   keep: (pod: Pod) => boolean;
-  /** Whether those that are kept are in question themselves. */
+  /** Whether kept pods are evaluated too. */
   judgesKept: boolean;
-  /** `keep` asks for labels. */
+  /** `keep` needs labels. */
   keepsByLabels?: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function readSnapshot(
   { pods, keep, judgesKept, keepsByLabels = false }: SnapshotOptions,
   port: SchedulingPort,
 ): Promise<ReadSnapshot> {
-  // Known before the list of pods ends, unless the pods of that list are in question.
+  // Starts before the list of pods ends, unless that list contains the evaluated pods.
   const early = judgesKept ? undefined : storageOf(pods, port);
   early?.catch(() => {});
   const isCounted = countedBy(pods);
@@ -81,13 +81,13 @@ async function readPods(fields: PodFields, collector: Collector, port: Schedulin
   );
 }
 
-/** Undefined: no pod has a claim. */
+/** Undefined if no pod has a claim. */
 async function storageOf(pods: readonly Pod[], port: SchedulingPort) {
   const namespaces = new Set(pods.filter(({ claims }) => claims.length > 0).map(({ namespace }) => namespace));
   return namespaces.size === 0 ? undefined : permitted(port.storage(namespaces));
 }
 
-/** Takes pods before and after the nodes are known. */
+/** Accepts pods before and after the nodes are known. */
 class Collector {
   problems: string[] = [];
   kept: KeptPod[] = [];

@@ -1,9 +1,9 @@
-/** A read or write whose refusal is a value: the caller continues without it. */
+/** Turns the refusal of a read or write into a value, so that the caller can continue without it. */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 
 export type ValueOrRefusal<T> = { value: T } | { refusal: NodepoolError };
 
-/** Throws what is a bug, and what is wrong with the command line. */
+/** Throws bugs and command line errors. */
 export async function valueOrRefusal<T>(work: () => Promise<T>): Promise<ValueOrRefusal<T>> {
   try {
     return { value: await work() };
@@ -13,11 +13,11 @@ export async function valueOrRefusal<T>(work: () => Promise<T>): Promise<ValueOr
   }
 }
 
-// Reads for which the user may lack the permission.
+// Reads that the user may not be permitted to do.
 
 export type Permitted<T> = { value: T } | { forbidden: NodepoolError };
 
-/** What was read, or that the user lacks the permission; any other error is thrown. */
+/** The result, or that the user lacks the permission; other errors are thrown. */
 export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
   try {
     return { value: await read };
@@ -27,7 +27,7 @@ export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
   }
 }
 
-/** As Promise.all. Where permissions are missing, waits for the other reads and names all of them, in their order. */
+/** Like Promise.all. If permissions are missing, waits for the other reads and names all of them in order. */
 export async function allPermitted<T extends readonly unknown[]>(
   reads: {
     [K in keyof T]: Promise<T[K]>;

@@ -1,10 +1,10 @@
-/** How far a spec has reached the nodes of its pool, as `kubectl rollout status` says it of a Deployment. */
+/** The progress of a spec on its pool's nodes, as `kubectl rollout status` reports it for a Deployment. */
 import { progressOf } from '../../nodepool/rollout/rollout.ts';
 import { troubleIn } from '../../nodepool/status/status.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 
-/** In bytes. A message of the server can have any length. */
+/** In bytes. The server's message may have any length. */
 const MAX_TEXT = 1024;
 
 export interface RolloutState {
@@ -13,7 +13,7 @@ export interface RolloutState {
   text: string;
 }
 
-/** By its status: of a pool without spec.rollout, too. */
+/** From the status, also for a pool without spec.rollout. */
 export function rolloutState(pool: NodePool): RolloutState {
   const { kind, text } = stateOf(pool);
   return { kind, text: ellipsize(text, MAX_TEXT) };
@@ -31,10 +31,10 @@ function stateOf(pool: NodePool): RolloutState {
     return { kind: 'waiting', text: `Waiting for nodepool "${name}" spec update to be observed...` };
   }
   const stalled = status.conditions?.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
-  // A failed write is tried again.
+  // A failed write is retried.
   if (stalled !== undefined && status.status !== 500)
     return { kind: 'failed', text: `nodepool "${name}": ${stalled.message}` };
-  // Waiting does not help: somebody has to change one of the pools, or the RuntimeClass.
+  // Waiting does not help: a user has to change one of the pools, or the RuntimeClass.
   const conflict = status.conditions?.find(({ type, status: value }) => type === 'Conflict' && value === 'True');
   if (conflict !== undefined && status.status === 409)
     return { kind: 'failed', text: `nodepool "${name}": ${conflict.message}` };

@@ -13,7 +13,7 @@ import {
   parseColumnsFile,
 } from '../../print/object-template.ts';
 
-/** As errors list them. */
+/** In the order used in errors. */
 const FORMATS = [
   'json',
   'yaml',
@@ -27,8 +27,8 @@ const FORMATS = [
 ];
 
 /**
- * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, … Throws NodepoolError for a wrong one
- * @param others formats that the command has besides
+ * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, … Throws NodepoolError if it is invalid
+ * @param others other formats of the command
  */
 export async function readTemplate(
   output: string,
@@ -49,7 +49,7 @@ export async function readTemplate(
     case 'custom-columns-file': {
       const text = await textOf(format, argument, isFile);
       const columns = explained(format, () => (isFile ? parseColumnsFile(text) : parseColumns(text)));
-      // As kubectl: --no-headers does not apply to the headers of a file.
+      // The same as kubectl: --no-headers does not apply to headers from a file.
       return explainedTemplate(format, columnsTemplate(columns, headers || isFile, isTerminal));
     }
     default:
@@ -64,7 +64,7 @@ async function textOf(format: string, argument: string, isFile: boolean): Promis
   }
   if (!isFile) return argument;
   try {
-    // Without an editor's byte order mark.
+    // Without the byte order mark of an editor.
     return decodeText(await readFile(argument));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -9,10 +9,10 @@ import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
 
-/** Warnings shown: thousands of pods can have the same error. */
+/** Maximum warnings to print: thousands of pods can have the same error. */
 const MAX_WARNINGS = 10;
 
-/** Between two reads of --watch: kubelets report usage every 15 s, pods come and go more often. */
+/** Interval of --watch: kubelets report usage every 15 s, but pods change more often. */
 const SECONDS = 5;
 
 interface TopOutput {
@@ -20,9 +20,9 @@ interface TopOutput {
   /** Undefined: a table. */
   output: 'json' | 'yaml' | 'csv' | undefined;
   headers: boolean;
-  /** Labels of nodes with a column each. */
+  /** Node labels with a column each. */
   labels: readonly string[];
-  /** A line for each resource, instead of columns. */
+  /** A line for each resource instead of columns. */
   byResource: boolean;
 }
 
@@ -101,13 +101,13 @@ export default class Top extends BaseCommand<typeof Top> {
 
 const CLEAR = '\x1b[H\x1b[2J';
 
-/** A terminal shows the last table alone; a pipe gets a table whenever it differs. Ends as other watches do. */
+/** A terminal shows only the last table; a pipe gets each table that differs. Ends like other watches. */
 async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<number> {
   const { untilStopped } = await import('../shared/follow.ts');
   const { sleep } = await import('../../controller/clock.ts');
   const { io, requestTimeoutMs } = deps;
   const warn = warnOnce(io);
-  // What is wrong with the command line, or refused, is no matter of time.
+  // Errors of the command line and refusals end the command at the first read.
   const connection = await deps.connect();
   let found = await read(shown.options, connection, deps.progress);
   return untilStopped(
@@ -117,7 +117,7 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
       let failure: string | undefined;
       const print = guarded((text: string) => {
         const warnings = warningsIn(found);
-        // Not a second time where stderr is the same terminal.
+        // Not printed again if stderr is the same terminal.
         if (!io.stdoutIsTTY || !io.stderrIsTTY) {
           warn(warnings);
           if (failure !== undefined) log('warning', failure, {});
@@ -153,7 +153,7 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
 async function read(options: TopOptions, connection: Connection, progress?: Deps['progress']): Promise<Figures> {
   const { systemClock } = await import('../../controller/clock.ts');
   const { top } = await import('../shared/top/top.ts');
-  // Nodes alone are read too fast for a spinner.
+  // Reading only nodes is too fast for a spinner.
   const spinner = options.pods ? await progress?.('Reading nodes and pods') : undefined;
   return top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
 }

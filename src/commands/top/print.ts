@@ -1,4 +1,4 @@
-/** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
+/** The tables of `kubectl nodepool top`: a line for each pool, node or pod. Cells contain no spaces. */
 import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { percentOf, type ResourceFigures, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
@@ -15,17 +15,17 @@ interface Column extends Omit<FittedColumn<number>, 'cell'> {
   cells: Cell[];
 }
 
-/** What a column shows of a resource. */
+/** A column for a figure of a resource. */
 interface FigureColumn {
-  /** After the resource's name. */
+  /** Follows the resource's name in the header. */
   suffix: string;
   rank: number;
   cell: (figures: ResourceFigures, resource: string) => Cell;
-  /** Of the resources that metrics.k8s.io reports. */
+  /** Only for resources that metrics.k8s.io reports. */
   isUsage?: boolean;
 }
 
-/** Values of a label beyond this many characters are counted. */
+/** Beyond this many characters, further label values are only counted. */
 const MAX_LIST_WIDTH = 40;
 
 const METERED = ['cpu', 'memory'];
@@ -54,7 +54,7 @@ export function renderTopPools(
   return tableOf(columns, options);
 }
 
-/** Nodes, then the total of all. */
+/** Nodes, then their total. */
 export function renderTopNodes(
   { nodes, total, usage, resources }: TopResult,
   options: TopTableOptions,
@@ -116,7 +116,7 @@ export function renderTopPods(
   return tableOf(columns, options);
 }
 
-/** As kubectl get -L. Of several nodes, each value once. @param rows the nodes of each row; a total has none */
+/** Like kubectl get -L. For several nodes, each value once. @param rows the nodes of each row; a total has none */
 function labelColumns(
   { labelColumns: labels = [] }: TopTableOptions,
   rows: readonly (readonly Node[])[],
@@ -140,10 +140,10 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
     cell: figures => percentCell(figures.used, figures, style),
     isUsage: true,
   };
-  // The last columns to be left out show what still fits: for a pool on one node, for a node all that is free.
+  // The last columns to be left out show what still fits: for a pool on one node, for a node everything free.
   const maxFree: FigureColumn = {
     suffix: '-FIT',
-    // Beside labels there is seldom room for these and for NODES and REQ%, which say more of a pool.
+    // With label columns there is seldom room for these, NODES and REQ%, which say more about a pool.
     rank: hasLabels ? 3 : 0,
     cell: (figures, resource) => amount(figures.maxFree, resource),
   };
@@ -152,7 +152,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
     { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage.kind === 'served' ? [used] : []),
     { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
-    // Of one node it is FREE.
+    // For one node it equals FREE.
     ...(isOfPools ? [maxFree] : []),
   ];
 }
@@ -169,7 +169,7 @@ function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Figur
   ];
 }
 
-/** @param seesPods without pods, PODS is what nodes can run */
+/** @param seesPods if false, PODS is the number of pods that nodes can run */
 function resourceColumns(
   tallies: readonly Pick<ResourceTotals, 'figures'>[],
   resources: readonly string[],
@@ -201,7 +201,7 @@ function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOpti
 
 // The tables of `kubectl nodepool top --by resource`: a line for each resource of a pool or node.
 
-/** Width of a bar; there are no narrower ones. */
+/** Maximum and minimum width of a bar. */
 const MAX_BAR_WIDTH = 20;
 const NARROWEST_BAR = 5;
 
@@ -210,7 +210,7 @@ interface ResourceColumn {
   cell: (figures: ResourceFigures, resource: string) => Cell;
 }
 
-/** A row: its first cells, and the figures for the other columns. */
+/** A row: its first cells, and the figures of the other columns. */
 interface TopLine {
   head: Cell[];
   resource: string;
@@ -229,7 +229,7 @@ export function renderPoolResources(
   return resourceTable(['POOL', 'NODES'], all, resourceLineColumns(usage, true, style), options, style);
 }
 
-/** Nodes, then the total of all. */
+/** Nodes, then their total. */
 export function renderNodeResources(
   { nodes, total, usage }: TopResult,
   options: TopTableOptions,
@@ -249,7 +249,7 @@ function linesOf(head: Cell[], { figures }: ResourceTotals, { everyResource }: T
     .map(([resource, its]) => ({ head, resource, figures: its }));
 }
 
-/** An extended resource that is neither allocatable nor requested. */
+/** An extended resource with neither allocatable nor requests. */
 function isNothing(resource: string, { allocatable, requested }: ResourceFigures): boolean {
   return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
 }
@@ -296,7 +296,7 @@ function resourceLineColumns(usage: TopResult['usage'], isOfPools: boolean, styl
     { header: 'LIMITS', cell: ({ limits }, resource) => amount(limits, resource) },
     ...(usage.kind === 'served' ? used : []),
     { header: 'FREE', cell: ({ free }, resource) => amount(free, resource) },
-    // Of one node it is FREE.
+    // For one node it equals FREE.
     ...(isOfPools ? [maxFree] : []),
   ];
 }

@@ -19,7 +19,7 @@ import { isForeign, quotedNameOf, refuseHelmRelease, textOf } from '../shared/in
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 import { type CrdUsage, uninstall } from './run.ts';
 
-/** As kubectl names a deleted object. */
+/** kubectl's name of a deleted object. */
 const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
@@ -124,21 +124,21 @@ function actionOf({ pools, orphans }: CrdUsage): string {
 // `uninstall --controller`: asks, deletes the controller's objects and prints their names.
 
 interface RemoveOptions {
-  /** Its objects and the policies, in the order of their creation. */
+  /** The controller's objects and the policies, in the order of creation. */
   controller: ManifestObject[];
-  /** The policy that gives new nodes what their pool gives, and its binding. */
+  /** The policy that gives new nodes their pool's labels and taints, and its binding. */
   bornInPool: ManifestObject[];
   dryRun: DryRun;
   yes: boolean;
 }
 
-/** Pools, nodes and the CRD stay as they are. Returns the exit code. Throws NodepoolError. */
+/** Leaves pools, nodes and the CRD unchanged. Returns the exit code. Throws NodepoolError. */
 async function removeController(options: RemoveOptions, { io, connect }: Deps): Promise<number> {
   const { controller, bornInPool, dryRun, yes } = options;
   const connection = await connect({ dryRun: dryRun !== 'none' });
   const { manifests } = connection;
   const [found, foreign]: [ManifestObject[], ManifestObject[]] = [[], []];
-  // The Deployment before what its pods need to end well, and the namespace last.
+  // Deletes the Deployment before what its pods need to shut down, and the namespace last.
   for (const object of [...(await servedOf(bornInPool, manifests)), ...controller].toReversed()) {
     const live = await manifests.get(object);
     refuseHelmRelease(live, 'uninstall');

@@ -1,4 +1,4 @@
-/** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
+/** Removes the CRD and with it every pool. Refuses if there are pools, or releases their nodes first. */
 import type { DryRun } from '../../kube/cluster.ts';
 import type { CrdPort } from '../../kube/resources/crd.ts';
 import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
@@ -19,23 +19,23 @@ import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
 import { type ApplyOptions, apply, movesOf, type PoolResult } from '../shared/reconcile/apply.ts';
 
 export interface UninstallOptions {
-  /** Releases and deletes the pools that exist, instead of refusing. */
+  /** Release and delete existing pools instead of refusing. */
   cascade: boolean;
-  /** The objects of the controller in the cluster, which has to go first. */
+  /** The objects of the controller in the cluster, which must be removed first. */
   controller: ManifestObject[];
-  /** The policy that gives new nodes what their pool gives, and its binding. */
+  /** The policy that gives new nodes their pool's labels and taints, and its binding. */
   bornInPool: ManifestObject[];
-  /** The policies that bind kubelets, and their bindings. */
+  /** The policies that restrict kubelets, and their bindings. */
   policies: ManifestObject[];
   dryRun: DryRun;
-  /** How long the server may take to remove the CRD. */
+  /** How long to wait until the server has removed the CRD. */
   timeoutMs: number;
 }
 
-/** What still uses the CRD, and has to be deleted or released before it, by name. */
+/** Names of what still uses the CRD, and must be deleted or released first. */
 export interface CrdUsage {
   pools: string[];
-  /** Deleted pools, and how many nodes still have their records. */
+  /** Deleted pools, and the number of nodes with their records. */
   orphans: { pool: string; nodes: number }[];
 }
 
@@ -44,20 +44,20 @@ export interface UninstallDeps {
   crd: CrdPort;
   manifests: ManifestsPort;
   workloads: () => Promise<WorkloadsPort>;
-  /** Runs what releases nodes. */
+  /** Runs the function that releases nodes. */
   releasing(release: (options: ApplyOptions) => Promise<void>): Promise<void>;
-  /** Runs the removal of the CRD, with a signal that ends the wait. */
+  /** Removes the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
-  /** In words, what is to be deleted and released. */
+  /** A text that says what is to be deleted and released. */
   actionOf(found: CrdUsage): string;
   approve: Approve;
 }
 
 export type UninstallOutcome =
-  /** There is no CRD; `policies` are still installed. */
+  /** There is no CRD; `policies` are those still installed. */
   | { kind: 'absent'; policies: ManifestObject[] }
   | { kind: 'declined' }
-  /** With a dry run: what would have been deleted and released, by the plan. */
+  /** In a dry run: what the plan would have deleted and released. */
   | {
       kind: 'deleted';
       found: CrdUsage;
@@ -65,11 +65,11 @@ export type UninstallOutcome =
       results: DeleteResult[];
       /** Deleted before the pools. */
       bornInPool: ManifestObject[];
-      /** Deleted after them: the policies that bind kubelets. */
+      /** Deleted after the pools: the policies that restrict kubelets. */
       protections: ManifestObject[];
     };
 
-/** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
+/** Throws NodepoolError while the controller runs, if something is left without cascade, on a refusal or a timeout. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
   const crd = await deps.crd.get();
   const bornInPool = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
@@ -94,7 +94,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const { found, plan } = agreed.proposal;
   const deleted = { kind: 'deleted', found, plan, bornInPool, protections } as const;
   if (options.dryRun === 'client') return { ...deleted, results: [] };
-  // First: a node that is born while the pools go would keep what it got.
+  // Deleted first: a node registering in the meantime would keep labels and taints of a deleted pool.
   for (const policy of bornInPool) await deps.manifests.delete(policy);
   if (options.dryRun === 'server') {
     for (const policy of protections) await deps.manifests.delete(policy);
@@ -102,14 +102,14 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     return { ...deleted, results: [] };
   }
   const results: DeleteResult[] = [];
-  // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
+  // The CRD is deleted last, because that deletes all pools without releasing their nodes.
   if (!isEmpty(found)) {
     const { consent } = agreed;
     await deps.releasing(async work => {
       results.push(...(await release(found.pools, { ...work, consent })));
     });
   }
-  // Once no node has a record that a kubelet could write.
+  // Only when no node has a record that a kubelet could write.
   for (const policy of protections) await deps.manifests.delete(policy);
   await deps.stoppable(async signal => {
     await deps.crd.delete(crd);
@@ -119,7 +119,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   return { ...deleted, results };
 }
 
-/** Those that exist, the binding first. Throws for those of a Helm release. */
+/** The existing ones, bindings first. Throws for objects of a Helm release. */
 async function installed(objects: readonly ManifestObject[], { get }: ManifestsPort): Promise<ManifestObject[]> {
   const found: ManifestObject[] = [];
   for (const object of objects.toReversed()) {
@@ -130,7 +130,7 @@ async function installed(objects: readonly ManifestObject[], { get }: ManifestsP
   return found;
 }
 
-/** Throws while the controller is installed: without the CRD it would fail for ever. */
+/** Throws while the controller is installed: without the CRD it would fail forever. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
     const live = await manifests.get(object);
@@ -144,7 +144,7 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
   }
 }
 
-/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
+/** Deletes the pools, then releases nodes of earlier ones. Throws with the reasons. @returns the pools' results */
 async function release(names: string[], options: ApplyOptions): Promise<DeleteResult[]> {
   const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, options.cluster);
   const results = await deletePools({ ...options, pools, detachNodes: false });
@@ -154,7 +154,7 @@ async function release(names: string[], options: ApplyOptions): Promise<DeleteRe
   if (unreleased.length > 0) throw notReleased(unreleased);
   const { chosen } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options);
   throwFailures(chosen, options.signal);
-  // The list did not have them, and the server has.
+  // The list did not have these pools, but the server does.
   const found = chosen.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
   if (found.length > 0) throw notReleased(found);
   return results;

@@ -41,7 +41,7 @@ export default class Version extends BaseCommand<typeof Version> {
       io.out(`Client Version: ${version}`);
       if (server !== undefined) io.out(`Server Version: ${sanitizeLine(server)}`);
     }
-    // As kubectl: after printing the client's version.
+    // The same as kubectl: throws after printing the client's version.
     if (refusal !== undefined) throw refusal;
     return 0;
   }

@@ -35,7 +35,7 @@ export default class View extends BaseCommand<typeof View> {
         COMMANDS[target.command](),
         import('./terminal-command.ts'),
       ]);
-      // A new connection would go to another cluster where somebody has changed the current context.
+      // A new connection could go to another cluster, if the current context was changed.
       const run = (words: string[]) => new Command(words, this.config).runOn(connection);
       const commandFlags = this.config.findCommand(target.command, { must: true }).flags as Flags;
       const { io, version } = deps;
@@ -45,7 +45,7 @@ export default class View extends BaseCommand<typeof View> {
   }
 }
 
-/** Those that run on the restored terminal. */
+/** Commands that run on the restored terminal. */
 const COMMANDS = {
   cordon: () => import('../cordon/command.ts'),
   uncordon: () => import('../uncordon/command.ts'),
@@ -53,7 +53,7 @@ const COMMANDS = {
   reconcile: () => import('../reconcile/command.ts'),
 } as const;
 
-/** Runs until q, Ctrl-C or a signal. Returns the exit code. @param runCommand on the restored terminal */
+/** Runs until q, Ctrl-C or a signal. Returns the exit code. @param runCommand runs on the restored terminal */
 async function showView(
   verbosity: number,
   { io, connect, progress }: Deps,
@@ -61,7 +61,7 @@ async function showView(
 ): Promise<number> {
   let running: RunningView | undefined;
   const write = createLog(io, 'text', verbosity);
-  // A line would break the screen, whose title shows outages.
+  // A line would break the screen; its title shows outages.
   const log: Log = (level, text) => {
     if (!io.stderrIsTTY) write(level, text);
     else if (running === undefined && level === 'warning') showWarning(io, text);
@@ -95,7 +95,7 @@ async function showView(
       running = undefined;
       for (const { text } of ended.late) io.err(text);
       if (ended.command !== undefined) await runCommand(ended.command, connection);
-      // After Ctrl-D no more keys come.
+      // After Ctrl-D stdin sends no more keys.
     } while (ended.command !== undefined && !io.stdin.readableEnded);
     return ended.command === undefined && ended.late.some(({ isError }) => isError) ? EXIT.error : EXIT.done;
   } finally {
@@ -104,7 +104,7 @@ async function showView(
   }
 }
 
-/** As `cordon` and `uncordon` of the node. */
+/** The same as `cordon` and `uncordon` with this node. */
 async function cordonMember(
   { node, unschedulable }: CordonTarget,
   askedAt: Date,
@@ -126,18 +126,18 @@ async function cordonMember(
   return { result, warning: warnings.length === 0 ? undefined : warnings.join('; ') };
 }
 
-/** Starts the live view; resolves to the module that draws it. */
+/** Starts the live view; resolves to the module that renders it. */
 async function started(
   pools: Pick<NodePoolsClient, 'list'>,
   live: LiveView,
 ): Promise<typeof import('../../view/run.ts')> {
-  // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
+  // Reflectors retry forever; errors that the user has to fix (no access, no CRD) are reported at once instead.
   await pools.list();
   const [run] = await Promise.all([import('../../view/run.ts'), live.start()]);
   return run;
 }
 
-/** Stops it on a signal, and on an uncaught error, to print that after the screen. Returns the unsubscribe function. */
+/** Stops it on a signal, or an uncaught error, so that it prints after the screen. Returns the unsubscribe function. */
 function stopOnSignal(running: RunningView): () => void {
   const stop = () => running.stop();
   const failures = ['uncaughtException', 'unhandledRejection'] as const;
@@ -149,13 +149,13 @@ function stopOnSignal(running: RunningView): () => void {
   };
 }
 
-// The texts that are read from the server, as the commands print them, without colour.
+// Texts read from the server, as the commands print them, without colour.
 
 interface Reading {
   live: LiveView;
   connection: Connection;
   io: Io;
-  /** Of the terminal. */
+  /** Width of the terminal. */
   width: number;
 }
 
@@ -207,7 +207,7 @@ async function describeNode(name: string, { connection, io, width }: Reading): P
   return renderNode(node, pods, io.serverNow(), width);
 }
 
-/** @param pool NO_POOL: the nodes of no pool. Undefined, as the node: all nodes */
+/** @param pool NO_POOL: nodes without a pool. If pool and node are undefined: all nodes */
 async function podsText(
   pool: string | undefined,
   node: string | undefined,
@@ -215,13 +215,13 @@ async function podsText(
 ): Promise<string> {
   const { MAX_PODS, renderPods } = await import('./print-node.ts');
   const { nodeRows } = await import('../../view/rows.ts');
-  // The list of a pool also has nodes that another pool owns, and nodes that left.
+  // The list of a pool also has nodes that another pool owns, and former members.
   const rows = pool === undefined ? undefined : nodeRows(live.clusterState, pool);
   const ofPool = rows
     ?.filter(({ membership }) => pool === NO_POOL || membership?.kind === 'member')
     .map(({ key }) => key);
   const nodes = node === undefined ? ofPool : [node];
-  // One more tells that there are more.
+  // One more, to detect that there are more.
   return renderPods(await connection.pods.rows(nodes, MAX_PODS + 1), {
     now: io.serverNow(),
     width,
@@ -229,7 +229,7 @@ async function podsText(
   });
 }
 
-/** As `diff`. */
+/** The text of `diff`. */
 async function diffOf(pool: string, { connection, io }: Reading): Promise<string> {
   const { diff } = await import('../shared/changes/diff.ts');
   const { renderDiff } = await import('../shared/changes/print-diff.ts');
@@ -243,7 +243,7 @@ async function diffOf(pool: string, { connection, io }: Reading): Promise<string
   ].join('\n\n');
 }
 
-/** As `why`. */
+/** The text of `why`. */
 async function explainNode(node: string, { connection, io }: Reading): Promise<string> {
   const { whyNode } = await import('../shared/describe/why.ts');
   const { renderWhy } = await import('../shared/describe/print-why.ts');

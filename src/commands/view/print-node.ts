@@ -1,4 +1,4 @@
-/** Texts of the dashboard about a node: `d` of a node, in the layout of `kubectl describe`, and its pods. */
+/** Texts of the dashboard about a node: `d` on a node, in the layout of `kubectl describe`, and its pods. */
 
 import type { RawNode } from '../../kube/resources/nodes.ts';
 import type { PodRow } from '../../kube/resources/pods.ts';
@@ -12,12 +12,12 @@ import { displayQuantity } from '../../print/quantity.ts';
 import { type Cell, DESCRIBE, renderTable, tablePrinter } from '../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../print/time.ts';
 
-/** More would not be read. */
+/** Nobody would read more. */
 export const MAX_PODS = 2_000;
 
 interface PodsSetting {
   now: Date;
-  /** Of the terminal. */
+  /** Width of the terminal. */
   width: number;
   /** The pods are on several nodes. */
   hasNode: boolean;
@@ -44,7 +44,7 @@ export function renderPods(pods: readonly PodRow[], { now, width, hasNode }: Pod
     : table;
 }
 
-/** @param pods or why they cannot be read */
+/** @param pods or the reason why they cannot be read */
 export function renderNode(node: RawNode, pods: readonly PodRow[] | NodepoolError, now: Date, width: number): string {
   const [metadata, spec, status] = [node.metadata, node.spec, node.status].map(part => (isObject(part) ? part : {}));
   const listOf = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);

@@ -1,4 +1,4 @@
-/** `D`, `r`, and `c` and `u` of a pool, in the dashboard: run the command of kubectl nodepool on the restored terminal. */
+/** `D`, `r`, and `c` and `u` on a pool, in the dashboard: run the kubectl nodepool command on the restored terminal. */
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { Flags } from '../../cli/completion/grammar.ts';
@@ -11,17 +11,16 @@ import type { TerminalCommand } from '../../view/places.ts';
 
 export interface CommandShell {
   io: Io;
-  /** This program's version. */
   version: string;
   flags: Flags;
   clusterName: string;
   run: (words: string[]) => Promise<unknown>;
 }
 
-/** How long a terminal takes at most to send the rest of a key that begins with esc. */
+/** The longest time that a terminal takes to send the rest of a key sequence after esc. */
 const ESCAPE_MS = 50;
 
-/** Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed. */
+/** Asks for flags, runs the command, which shows its plan and asks, and waits for a key. Prints errors. */
 export async function runOnTerminal(
   { command: name, pool, node }: TerminalCommand,
   { io, version, flags, clusterName, run }: CommandShell,
@@ -31,7 +30,7 @@ export async function runOnTerminal(
   const nodes = name === 'reconcile' ? `pool ${pool}` : `all nodes of pool ${pool}`;
   const what = node === undefined ? nodes : `node ${node} of pool ${pool}`;
   const example = name === 'drain' ? '--ignore-daemonsets' : '--dry-run';
-  // Of stdout: after a resize it alone has the new width.
+  // Only stdout has the new width after a resize.
   const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
   io.err(noteLine(sanitizeLine(`This ${name}s ${what} on cluster ${clusterName}.`), columns));
   io.err(noteLine(`Add flags such as ${example} and press enter; esc returns to the view.`, columns));
@@ -47,7 +46,7 @@ export async function runOnTerminal(
   await question(io, 'Press enter to return to the view. ');
 }
 
-/** Asks until the line has only flags: a stray word such as `y` would be the name of one more pool to drain. */
+/** Asks until the line has only flags: a stray word such as `y` would be the name of another pool to drain. */
 async function askForFlags(command: string, prompt: string, io: Io, flags: Flags): Promise<string[] | undefined> {
   for (;;) {
     const typed = await question(io, prompt);
@@ -60,9 +59,9 @@ async function askForFlags(command: string, prompt: string, io: Io, flags: Flags
   }
 }
 
-/** The line that is typed; undefined after esc, Ctrl-C and Ctrl-D. On stdout, which is the terminal. */
+/** The typed line; undefined after esc, Ctrl-C and Ctrl-D. Uses stdout, which is the terminal. */
 async function question({ stdin: input, stdout: output }: Io, text: string): Promise<string | undefined> {
-  // After Ctrl-D at a question of the command, readline would wait for ever.
+  // After Ctrl-D at a question of the command, readline would wait forever.
   if (input.readableEnded) return undefined;
   // In terminal mode esc and Ctrl-C are keys.
   const lines = createInterface({ input, output, terminal: true, historySize: 0, escapeCodeTimeout: ESCAPE_MS });
@@ -70,7 +69,7 @@ async function question({ stdin: input, stdout: output }: Io, text: string): Pro
     if (name === 'escape') lines.close();
   };
   input.on('keypress', onKey);
-  // It leaves the terminal's raw mode before the signal ends the process.
+  // Leaves the terminal's raw mode before the signal ends the process.
   const unsubscribe = onEndingSignal(signal => {
     lines.close();
     endBySignal(signal);
@@ -84,18 +83,18 @@ async function question({ stdin: input, stdout: output }: Io, text: string): Pro
   unsubscribe();
   input.off('keypress', onKey);
   lines.close();
-  // The cursor is still behind the question.
+  // The cursor is still on the line of the question.
   if (typed === undefined) output.write('\n');
-  // Its pause stops stdin a tick later; a reader that begins before that would get nothing.
+  // close() pauses stdin one tick later; a reader that starts before that would get nothing.
   await setImmediate();
   return typed;
 }
 
-/** A word of a POSIX shell's line: plain characters, '…', "…" and \x in any order; a quote that is not closed is no word. */
+/** A word in a POSIX shell: plain characters, '…', "…" and \x in any order; an unclosed quote is no word. */
 const WORD = /(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+/gsu;
 const PIECE = /\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"/gsu;
 
-/** The words of the line, without its quotes; nothing is expanded. Undefined if a quote or an escape has no end. */
+/** The words of the line without quotes; nothing is expanded. Undefined if a quote or an escape is unfinished. */
 export function shellWords(line: string): string[] | undefined {
   if (line.replace(WORD, '').trim() !== '') return undefined;
   return (line.match(WORD) ?? []).map(word =>

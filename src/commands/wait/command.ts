@@ -9,7 +9,7 @@ import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { WaitCondition } from './run.ts';
 
-/** A negative --timeout, as for kubectl wait. */
+/** The meaning of a negative --timeout, as in kubectl wait. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 export default class Wait extends BaseCommand<typeof Wait> {
@@ -105,7 +105,7 @@ Exit status: 0 met; 1 timeout, or a pool does not exist; 2 usage.`;
   }
 }
 
-/** Without a controller the status is as old as the last reconcile, and nothing is to be waited for. Says so once. */
+/** Warns once if no controller runs: the status is then from the last reconcile, and waiting is useless. */
 async function warnIfUnkept(
   condition: WaitCondition,
   pools: readonly string[],
@@ -121,7 +121,7 @@ async function warnIfUnkept(
   });
 }
 
-// The value of `wait --for`.
+// Parses the value of `wait --for`.
 
 /** Parses the conditions of kubectl wait, and `status=N`, `nodes=N`, `ready=N`. Throws a usage error. */
 export async function parseWaitCondition(text: string): Promise<WaitCondition> {

@@ -1,4 +1,4 @@
-/** `wait --for=jsonpath=PATH[=VALUE]`, by the rules of kubectl wait. */
+/** `wait --for=jsonpath=PATH[=VALUE]` with the rules of kubectl wait. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { evaluate, goText } from '../../print/jsonpath/evaluate.ts';
 import { parseTemplate, relaxedPath } from '../../print/jsonpath/parse.ts';
@@ -7,7 +7,7 @@ import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 const FLAG = '--for=jsonpath';
 const FORM = "for example: --for=jsonpath='{.status.nodeCount}'=3; without a value, any value matches";
 
-/** Whether the object has that value, or any, at the path. Throws where that is several, an object or a list. */
+/** Whether the object has that value, or any, at the path. Throws for several values, an object or a list. */
 export function jsonPathCondition(expression: string) {
   const [path = '', value, ...others] = splitAtEquals(expression);
   const expected = value?.replace(/^['"]+|['"]+$/g, '').trim();
@@ -33,7 +33,7 @@ function parse(path: string) {
   }
 }
 
-/** Where any value will do, it may be an object or a list. */
+/** An object or a list is only allowed if any value will do. */
 function only([values = [], ...others]: unknown[][], expected: string | undefined): string | undefined {
   if (values.length === 0) return undefined;
   if (others.length > 0) throw new JsonPathError('given jsonpath expression matches more than one list');
@@ -46,7 +46,7 @@ function only([values = [], ...others]: unknown[][], expected: string | undefine
   return goText(value).trim();
 }
 
-/** At each single `=`; `==` belongs to a filter. */
+/** Splits at each single `=`; `==` belongs to a filter. */
 function splitAtEquals(text: string): string[] {
   const parts = [''];
   for (const token of text.match(/==|=|[^=]+/g) ?? []) {

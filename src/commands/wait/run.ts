@@ -1,4 +1,4 @@
-/** Waits for a condition on pools: by a watch, and without one where the condition is met already. */
+/** Waits for a condition on pools with a watch, which is not started if the condition is already met. */
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { coercePool, NEVER_OBSERVED } from '../../nodepool/spec/coerce.ts';
@@ -12,15 +12,15 @@ export interface WaitOptions {
   pools: PoolChoice;
   /** In order: a pool that meets one condition waits for the next; creation comes first. */
   conditions: readonly WaitCondition[];
-  /** In milliseconds; 0: checks once. */
+  /** In milliseconds; 0: check once. */
   timeoutMs: number;
 }
 
 export interface WaitDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw' | 'firstNames'>;
-  /** Called once there are pools to look at. */
+  /** Called once pools were found. */
   onFound: (pools: readonly string[]) => void;
-  /** Called for each pool and condition that it meets. */
+  /** Called for each pool and each condition that it meets. */
   onMet: (pool: string, isLast: boolean) => void;
 }
 
@@ -31,7 +31,7 @@ interface OneWait {
   onMet: (pool: string) => void;
 }
 
-/** As kubectl wait. Returns an error for each pool that does not meet all conditions. */
+/** Like kubectl wait. Returns an error for each pool that does not meet all conditions. */
 export async function waitForEach(
   { pools, conditions, timeoutMs }: WaitOptions,
   deps: WaitDeps,
@@ -54,13 +54,13 @@ export async function waitForEach(
   return errors;
 }
 
-/** An error for each pool that does not meet the condition, also where none is selected. Pools are selected once. */
+/** An error for each pool that does not meet the condition, or if no pool is selected. Pools are selected once. */
 async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs, onMet } = options;
   const { found, missing } = await chosenPools(options.pools, deps.pools);
   const { kind } = condition;
   if (found.length > 0) deps.onFound(found.map(({ metadata }) => metadata.name));
-  // As kubectl wait.
+  // The same as kubectl wait.
   if (found.length + missing.length === 0 && kind !== 'delete')
     return [new NodepoolError('input', 'no matching pools found')];
   const errors =
@@ -85,17 +85,17 @@ async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolErr
 
 const isLate = ({ kind }: WaitCondition) => (kind === 'create' ? 0 : 1);
 
-/** Pools that are waited for, as they are, by name; undefined: it has to be created. */
+/** Pools that are still waited for, by name; undefined: the pool does not exist yet. */
 type OpenPools = Map<string, RawPool | undefined>;
 
 function goneText({ kind }: WaitCondition): string | undefined {
   return kind === 'create' ? undefined : 'it was deleted';
 }
 
-/** Whether the condition is met, or why that cannot be known. */
+/** Whether the condition is met, or the error that prevents an answer. */
 function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError {
   try {
-    // A path may lead to fields that this version does not know.
+    // A path may refer to fields that this version does not know.
     return isMet(condition, condition.kind === 'object' ? pool : coercePool<RawPool>(pool));
   } catch (error) {
     if (error instanceof NodepoolError) return error;
@@ -103,7 +103,7 @@ function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError
   }
 }
 
-/** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
+/** Removes pools from `open` that meet the condition or are deleted; ends when it is empty, or on timeout. */
 async function watch(
   open: OpenPools,
   { condition, timeoutMs, onMet }: OneWait,
@@ -121,7 +121,7 @@ async function watch(
   };
   const gone = (name: string) => {
     if (condition.kind === 'delete') met(name);
-    // As kubectl wait: it may be recreated before the time is up.
+    // As in kubectl wait: the pool may be recreated before the timeout.
     else open.set(name, undefined);
   };
   const check = (pool: RawPool) => {
@@ -163,12 +163,12 @@ async function watch(
 export type WaitCondition =
   | { kind: 'create' | 'delete' }
   | { kind: 'status' | 'nodes' | 'ready'; value: number }
-  /** A condition of the status by its type, compared without regard to case. */
+  /** A condition type of the status, compared case-insensitively. */
   | { kind: 'condition'; type: string; value: string }
-  /** @param matches may throw NodepoolError, which ends the wait for the pool; then `current` does, too */
+  /** @param matches may throw NodepoolError, which ends the wait for the pool; then `current` throws too */
   | { kind: 'object'; matches: (pool: NodePool) => boolean; current: (pool: NodePool) => string };
 
-/** Whether an existing pool meets the condition. As for `kubectl wait`, a status of an older generation does not count. */
+/** Whether an existing pool meets the condition. As in `kubectl wait`, an outdated status does not count. */
 export function isMet(condition: WaitCondition, pool: NodePool): boolean {
   switch (condition.kind) {
     case 'create':
@@ -188,13 +188,13 @@ export function isMet(condition: WaitCondition, pool: NodePool): boolean {
   }
 }
 
-/** Whether a reconcile writes what the condition is about. */
+/** Whether a reconcile writes the fields of the condition. */
 export function isWritten(condition: WaitCondition): boolean {
   if (condition.kind === 'condition') return OUR_CONDITIONS.some(type => isSame(type, condition.type));
   return condition.kind in FIELDS;
 }
 
-/** What stands in the place of the condition now: `condition Applied is False (NodesDiffer)`. Undefined: only that the pool exists. */
+/** The current state: `condition Applied is False (NodesDiffer)`. Undefined: only the pool's existence is known. */
 export function currentText(condition: WaitCondition, pool: NodePool): string | undefined {
   switch (condition.kind) {
     case 'create':

@@ -1,5 +1,5 @@
 /**
- * Evaluates a template on JSON data by kubectl's rules: a missing field gives no value, an index out of bounds is an error.
+ * Evaluates a template on JSON data like kubectl: a missing field gives no value, an index out of bounds is an error.
  *
  * Not guaranteed: the order of an object's members (wildcards, `..`), random in kubectl; here they are sorted by key.
  */
@@ -7,28 +7,28 @@ import { isObject } from '../../nodepool/json.ts';
 import { checkDepth } from '../depth.ts';
 import { JsonPathError, type Template, type TemplatePart, type TemplateStep } from './template.ts';
 
-/** Limits the values of one evaluation: those of `{..a..a..a}` grow with the third power of a list's length. */
+/** Limits the values of one evaluation: `{..a..a..a}` returns a number cubic in a list's length. */
 const MAX_VALUES = 10_000_000;
-/** Nested ranges: evaluation is recursive. */
+/** Maximum nested ranges, because evaluation is recursive. */
 const MAX_RANGES = 100;
 
-/** The values of each part, in the order of printing; a range repeats its parts. @throws JsonPathError */
+/** The values of each part, in printing order; a range repeats its parts. @throws JsonPathError */
 export function evaluate(template: Template, data: unknown, mostValues = MAX_VALUES): unknown[][] {
   return new Evaluation(template, mostValues).run(0, data);
 }
 
 class Evaluation {
   readonly #parts: Template;
-  /** `range` steps that were evaluated and whose loops have not begun. */
+  /** Number of evaluated `range` steps whose loops have not begun. */
   #opened = 0;
-  /** Loops around the current part. */
+  /** Number of loops around the current part. */
   #depth = 0;
   /** An `end` was just evaluated. */
   #closed = false;
-  /** The index of the last `end`: evaluation continues after it when its loop is done. */
+  /** The index of the last `end`; when its loop is done, evaluation continues after it. */
   #lastEnd = -1;
   readonly #mostValues: number;
-  /** Of #mostValues. */
+  /** What remains of #mostValues. */
   #remaining: number;
 
   constructor(parts: Template, mostValues: number) {
@@ -55,7 +55,7 @@ class Evaluation {
       this.#opened--;
       if (++this.#depth > MAX_RANGES) throw new JsonPathError(`ranges are nested more than ${MAX_RANGES} levels deep`);
       for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
-      // No values: run once to find the `end`.
+      // No values: runs once to find the `end`.
       if (values.length === 0) this.run(at + 1, undefined);
       this.#depth--;
       if (this.#lastEnd > at) at = this.#lastEnd;
@@ -126,7 +126,7 @@ class Evaluation {
     );
   }
 
-  /** True after an error with values before it: `[?(@.taints[0])]` matches an item whose taints are an empty list. */
+  /** Also true for an error after some values: `[?(@.taints[0])]` matches an item whose taints are an empty list. */
   #exists(item: unknown, steps: readonly TemplateStep[]): boolean {
     try {
       return this.#walk([item], steps).length > 0;
@@ -142,7 +142,7 @@ class Evaluation {
     return a !== undefined && b !== undefined && compare(a, operator, b);
   }
 
-  /** One side of a comparison; undefined when there is nothing to compare. */
+  /** One side of a comparison; undefined if there is nothing to compare. */
   #operand(item: unknown, steps: readonly TemplateStep[], input: unknown[]): Operand | undefined {
     const values = this.#walk([item], steps);
     if (values.length > 1) throw new JsonPathError('can only compare one element at a time', input);
@@ -151,19 +151,19 @@ class Evaluation {
     return values.length === 0 ? undefined : { value: values[0], isFloat };
   }
 
-  /** The members of an object, the items of a list, the bytes of a string, as in Go. */
+  /** The members of an object, the items of a list, or the bytes of a string, as in Go. */
   #children(value: unknown): unknown[] {
     const found = childrenOf(value);
     this.#spend(found.length);
     return found;
   }
 
-  /** All values with children, parents first. */
+  /** All values that have children, parents first. */
   #descend(values: unknown[]): unknown[] {
     const found: unknown[] = [];
     const next = values.toReversed();
     for (let value = next.pop(); value !== undefined || next.length > 0; value = next.pop()) {
-      // A string is included; its bytes have no children.
+      // Includes strings; their bytes have no children.
       const inner = typeof value === 'string' ? [] : this.#children(value);
       if (inner.length === 0 && (typeof value !== 'string' || value === '')) continue;
       found.push(value);
@@ -178,7 +178,7 @@ class Evaluation {
       if (value === null || value === undefined) continue;
       if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`, values);
       const [start, end] = bounds(value.length, step);
-      // As kubectl, which skips the other lists as well.
+      // The same as kubectl, which also skips the other lists.
       if (start === end) return found;
       checkBounds(start, end, value.length, values);
       const { step: every = 1 } = step;
@@ -215,7 +215,7 @@ function checkBounds(start: number, end: number, length: number, values: unknown
   if (start > end) throw new JsonPathError(`starting index ${start} is greater than ending index ${end}`, values);
 }
 
-// The comparisons of a filter, of values of the same type. As in Go's templates, integer and float are different types.
+// Compares values of the same type in a filter. As in Go templates, integer and float are different types.
 
 type OperandKind = 'string' | 'bool' | 'int' | 'float';
 
@@ -263,9 +263,9 @@ function kindOf({ value, isFloat }: Operand): OperandKind {
   throw new JsonPathError('invalid type for comparison');
 }
 
-// JSON values in Go's `%v` format, and Go's names of their types, as in kubectl's columns and messages.
+// JSON values in Go's `%v` format, and Go's type names, for kubectl's columns and messages.
 
-/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined: Go's invalid Value. Throws NodepoolError for data that is nested too deep */
+/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined: Go's invalid Value. Throws NodepoolError if nested too deep */
 export function goText(value: unknown): string {
   checkDepth(value);
   return textOf(value);
@@ -281,7 +281,7 @@ function textOf(value: unknown): string {
   return `map[${members.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;
 }
 
-/** Integers are int64, other numbers float64, with an exponent from a million on. */
+/** Integers are int64, other numbers float64, which have an exponent from a million on. */
 function goNumber(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 2 ** 63) return String(value);

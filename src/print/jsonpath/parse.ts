@@ -1,4 +1,4 @@
-/** Parses a template; accepts and refuses what kubectl does. */
+/** Parses a template; accepts and refuses the same as kubectl. */
 import {
   checkTemplateLength,
   JsonPathError,
@@ -20,7 +20,7 @@ export function parseTemplate(text: string): Template {
   return new Parser(text).template();
 }
 
-/** Parses text as if it were between braces. */
+/** Parses the text as if it were in braces. */
 function parseAction(text: string): TemplateStep[] {
   const [first] = parseTemplate(`{${text}}`);
   return first?.kind === 'action' ? first.steps : [];
@@ -57,7 +57,7 @@ class Parser {
   #step(): TemplateStep[] {
     const character = this.#input[this.#at];
     if (character === undefined || /[\r\n]/.test(character)) throw new JsonPathError('unclosed action');
-    // No steps: a path begins at the current object, which in a template is the root.
+    // No steps: a path starts at the current object, which is the root outside of filters.
     if (this.#take(' ') || this.#take('@') || this.#take('$')) return [];
     if (this.#take('[')) return this.#brackets();
     if (character === '"' || character === "'") return [{ kind: 'text', text: this.#quoted(character) }];
@@ -73,7 +73,7 @@ class Parser {
     if (WORD_START.test(this.#input[this.#at] ?? '')) steps.push(this.#field());
   }
 
-  /** Up to a character that ends a name; a backslash escapes the next one. */
+  /** Reads up to a character that ends a name; a backslash escapes the next character. */
   #field(): TemplateStep {
     const start = this.#at;
     while (this.#at < this.#input.length && !FIELD_END.test(this.#input[this.#at] ?? '')) {
@@ -157,7 +157,7 @@ class Parser {
     return text;
   }
 
-  /** @param pattern sticky */
+  /** @param pattern must be sticky */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const [text = ''] = pattern.exec(this.#input) ?? [];
@@ -208,11 +208,11 @@ function unicodeName(text: string, at: number): string {
   return /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(character) ? `${name} '${character}'` : name;
 }
 
-// Quoted text of a template, with Go's escapes, in double or single quotes.
+// Quoted text in a template, in double or single quotes, with Go's escapes.
 
 const SIMPLE: Readonly<Record<string, number>> = { a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '\\': 92 };
 
-/** Numeric escapes; isCharacter: a code point, else a byte. */
+/** Numeric escapes; isCharacter: a code point, otherwise a byte. */
 const NUMBERED: Readonly<Record<string, { digits: RegExp; base: number; isCharacter: boolean }>> = {
   x: { digits: /^x([0-9a-f]{2})/i, base: 16, isCharacter: false },
   u: { digits: /^u([0-9a-f]{4})/i, base: 16, isCharacter: true },
@@ -220,19 +220,19 @@ const NUMBERED: Readonly<Record<string, { digits: RegExp; base: number; isCharac
   octal: { digits: /^([0-7]{3})/, base: 8, isCharacter: false },
 };
 
-/** @param quoted with its quotes @throws JsonPathError */
+/** @param quoted includes the quotes @throws JsonPathError */
 function unquote(quoted: string): string {
   const quote = quoted[0];
   const inner = quoted.slice(1, -1);
   if (!inner.includes('\\')) return inner;
   const wrong = new JsonPathError(`unquote string ${quoted} error invalid syntax`);
-  // As bytes: "\xc3\xa4" is one character.
+  // Collects bytes, because "\xc3\xa4" is one character.
   const parts: Uint8Array[] = [];
   const utf8 = new TextEncoder();
   for (let at = 0; at < inner.length; ) {
     const slash = inner.indexOf('\\', at);
     const plain = inner.slice(at, slash < 0 ? inner.length : slash);
-    // An unescaped quote: the backslash before it was itself escaped.
+    // An unescaped quote, since the backslash before it was escaped.
     if (plain.includes(quote ?? '')) throw wrong;
     parts.push(utf8.encode(plain));
     if (slash < 0) break;
@@ -244,7 +244,7 @@ function unquote(quoted: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(joined(parts));
 }
 
-/** @param rest what follows the backslash */
+/** @param rest the text after the backslash */
 function readEscape(rest: string, quote: string | undefined) {
   const letter = rest[0] ?? '';
   const simple = letter === quote ? letter.charCodeAt(0) : SIMPLE[letter];
@@ -269,12 +269,12 @@ function joined(parts: Uint8Array[]): Uint8Array {
 
 // The relaxed paths of `--sort-by` and custom columns: braces and the first dot are optional.
 
-/** `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are equal. @throws JsonPathError */
+/** `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are equivalent. @throws JsonPathError */
 export function relaxedTemplate(path: string): Template {
   return parseTemplate(relaxedPath(path));
 }
 
-/** The path with braces and dot; '' stays ''. @throws JsonPathError */
+/** Adds braces and dot to the path; '' stays ''. @throws JsonPathError */
 export function relaxedPath(path: string): string {
   if (path === '') return '';
   const inner = /^\{\.?([^{}]+)\}$|^\.?([^{}]+)$/.exec(path);

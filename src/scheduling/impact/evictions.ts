@@ -26,24 +26,24 @@ import type {
 interface EvictionContext {
   changes: readonly PlannedChange[];
   budgets: readonly Budget[];
-  /** StatefulSets whose pods are created in any order, as `namespace/name`. */
+  /** StatefulSets that create pods in any order, as `namespace/name`. */
   parallel: ReadonlySet<string>;
-  /** The nodes after the change, with all pods. Evicted pods are moved in it. */
+  /** The nodes after the change, with all pods. Moves evicted pods. */
   snapshot: Snapshot;
   collect: () => void;
 }
 
-/** Owners whose pods leave a few MB of garbage when they are placed. */
+/** Placing the pods of so many owners leaves a few MB of garbage. */
 const OWNERS_PER_COLLECTION = 1_000;
 
-/** Takes evicted pods out of the snapshot. Returns those that a drain never evicts. */
+/** Removes evicted pods from the snapshot. Returns those that a drain never evicts. */
 export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: EvictionContext): Set<EvictedPod> {
   const never = new Set(evicted.filter(neverEvicted(budgets)));
   for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
   return never;
 }
 
-/** @param never of takeAway() */
+/** @param never from takeAway() */
 export function placeEvicted(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
@@ -87,7 +87,7 @@ export function placeEvicted(
   };
 }
 
-/** Budgets that a drain may not have to wait for: pods of theirs may have a place once another node is drained, or by the order of the scheduler. */
+/** Budgets that may not block a drain: pods may fit once another node is drained, or in another scheduling order. */
 function unsureBudgets(
   groups: readonly EvictedGroup[],
   impacts: readonly EvictionImpact[],
@@ -102,10 +102,10 @@ function unsureBudgets(
   return { names, of: pod => budgetsOf(pod).some(budget => names.has(nameOf(budget))) };
 }
 
-/** Of one owner. */
+/** Pods of one owner. */
 interface EvictedGroup extends Omit<EvictionImpact, 'next'> {
   next: PlacedPods | undefined;
-  /** Pods of `pendingAfter`. */
+  /** The pods in `pendingAfter`. */
   lostAfter: readonly RunningPod[];
 }
 
@@ -126,7 +126,7 @@ function destinations(
   const groups = groupsOf(evicted);
   const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
   const kindOf = recreatedKinds(moving, snapshot);
-  // Before any of them is placed.
+  // Computed before any of them is placed.
   const contested = new Set([...contestedPods(moving, kindOf, snapshot, open), ...waitingForLeaving(evicted, budgets)]);
   return groups.map(({ impact, group }, at): EvictedGroup => {
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
@@ -156,7 +156,7 @@ function destinations(
 
 type KindOf = (pod: PodTraits) => PodTraits;
 
-/** The traits with which pods are placed again; those of one controller that differ only in its labels have the same. */
+/** The traits with which pods are placed again, shared by pods of one controller that differ only in its labels. */
 export function recreatedKinds(pods: readonly RunningPod[], snapshot: Snapshot): KindOf {
   const again = new Map<PodTraits, PodTraits>();
   for (const pod of new Set(pods.map(({ pod }) => pod))) again.set(pod, snapshot.parts.traits(recreatedPod(pod)));
@@ -164,7 +164,7 @@ export function recreatedKinds(pods: readonly RunningPod[], snapshot: Snapshot):
   return pod => kindOf(again.get(pod) ?? pod);
 }
 
-/** Those to which others may leave no room, in some order of the scheduler. */
+/** Pods that may not fit because of others, in some scheduling order. */
 function contestedPods(pods: readonly EvictedPod[], kindOf: KindOf, snapshot: Snapshot, open: OpenNodes): EvictedPod[] {
   const kinds = new Map<PodTraits, number>();
   for (const { pod } of pods) kinds.set(kindOf(pod), (kinds.get(kindOf(pod)) ?? 0) + 1);
@@ -173,7 +173,7 @@ function contestedPods(pods: readonly EvictedPod[], kindOf: KindOf, snapshot: Sn
   return alike.flatMap(([kind, some]) => (competitors.leaveRoomFor(kind, some.length) ? [] : some));
 }
 
-/** A drain evicts one pod after the other: with a budget, it may wait for one that can only be near a pod not evicted yet. */
+/** A drain evicts pods one by one: with a budget, it may wait for a pod that must be near one not evicted yet. */
 function waitingForLeaving(evicted: readonly EvictedPod[], budgets: readonly Budget[]): EvictedPod[] {
   const near = evicted.filter(({ pod, eviction }) => eviction.isDrained && pod.affinity.length > 0);
   if (near.length === 0) return [];
@@ -182,14 +182,14 @@ function waitingForLeaving(evicted: readonly EvictedPod[], budgets: readonly Bud
   return near.filter(({ pod }) => budgetsOf(pod).length > 0 && leaving.areNear(pod));
 }
 
-/** Pods whose Job fails for good: by the Eviction API or a taint, a pod fails. */
+/** Pods whose Job fails for good: an evicted pod counts as failed, by the Eviction API or a taint. */
 function ofFailedJobs(evicted: readonly EvictedPod[]): Set<EvictedPod> {
   const ofJobs = evicted.filter(({ job }) => job !== undefined);
   const byJob = Map.groupBy(ofJobs, ({ pod, job }) => `${pod.namespace}/${job?.name}`);
   return new Set([...byJob.values()].filter(pods => pods.length > (pods[0]?.job?.failuresLeft ?? Infinity)).flat());
 }
 
-/** Other pods of the Jobs that fail. Undefined: the status of a Job counts fewer pods than fail. */
+/** Number of other pods of the failing Jobs. Undefined: a Job's status counts fewer pods than fail. */
 function deletedWithJobs(failed: readonly EvictedPod[]): number | undefined {
   let deleted = 0;
   for (const pods of Map.groupBy(failed, ({ job }) => job?.name).values()) {
@@ -201,7 +201,7 @@ function deletedWithJobs(failed: readonly EvictedPod[]): number | undefined {
   return deleted;
 }
 
-/** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */
+/** Pods that return to their nodes are not Pending during the drain, and budgets do not miss them. */
 function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter' | 'lostAfter'> {
   if (next === undefined) return { next, pendingAfter: 0, lostAfter: [] };
   const isBack = ({ eviction }: RunningPod) => eviction?.mayReturn === true;
@@ -209,7 +209,7 @@ function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'nex
   return { next: { ...next, pending }, pendingAfter: lostAfter.length, lostAfter };
 }
 
-/** As evicted pods see it: the stand-in meanwhile, and the taint that comes afterwards. */
+/** The node with all taints that evicted pods must tolerate: the stand-in taint, and the later one. */
 function whileDrained({ meanwhile, after }: PlannedChange): Node {
   const isInAfter = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
   return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isInAfter(taint)) ?? [])] };
@@ -236,12 +236,12 @@ export function setNode(snapshot: Snapshot, node: Node): void {
   if (state !== undefined) state.node = node;
 }
 
-// What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here.
+// How the evictions of a change affect PodDisruptionBudgets. It is not known here which pods are Ready.
 
 /**
- * By name.
+ * Sorted by name.
  * @param lost evicted pods that budgets miss afterwards: they stay Pending, or nothing recreates them
- * @param lostAfter those that budgets miss once their own node has the taint, while others are still drained
+ * @param lostAfter pods that budgets miss once their own node has the taint, while others are still drained
  */
 function budgetImpacts(
   evicted: readonly EvictedPod[],
@@ -304,7 +304,7 @@ function blockedDrain(
   }
   const returning = returningTo(budget, drained);
   if (returning !== undefined) return returning;
-  // The first nodes have their taint, while the budget counts the pods of the next ones.
+  // The first nodes already have their taint while the budget still counts pods on the next ones.
   const shortLater = new Set(drained.map(({ node }) => node)).size > 1 && shortOf(budget, [...lost, ...lostAfter]);
   if (shortLater) {
     return { kind: 'stuck', ...of, ...shortLater, allowed: currentHealthy - desiredHealthy, certain: false };
@@ -313,7 +313,7 @@ function blockedDrain(
   return { kind: 'waits', ...of, healthy: currentHealthy, needs: desiredHealthy };
 }
 
-/** Pods that come back are evicted once more, all pods of a node at once (reconciler/evict/node-drainer.ts). */
+/** Returned pods are evicted once more, all pods of a node at once (reconciler/evict/node-drainer.ts). */
 function returningTo(budget: Budget, drained: readonly EvictedPod[]): BudgetImpact | undefined {
   const { disruptionsAllowed = 0, expectedPods = 0, desiredHealthy = 0 } = budget.status ?? {};
   const allowed = Math.max(disruptionsAllowed, expectedPods - desiredHealthy);
@@ -331,7 +331,7 @@ function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean 
   return ({ pod, eviction }) => eviction.isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
 }
 
-/** Of pods that find no place, those that are evicted before their budget allows no more. */
+/** Counts which pods that do not fit are evicted before their budget blocks. */
 class BudgetAllowances {
   readonly #remaining: Map<Budget, number>;
   readonly #budgetsOf: (pod: PodTraits) => Budget[];
@@ -357,16 +357,16 @@ function nameOf({ namespace, name }: Budget): string {
   return `${namespace}/${name}`;
 }
 
-// Where the scheduler can put evicted pods, one owner after the other: the first owners take the room.
+// Where the scheduler can put evicted pods, owner by owner: the first owners take the room.
 
-/** Whether its controller creates no pod before the earlier ones run. @param parallel StatefulSets with podManagementPolicy Parallel */
+/** Whether its controller creates pods one by one. @param parallel StatefulSets with podManagementPolicy Parallel */
 export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySet<string>): boolean {
   return owner?.kind === 'StatefulSet' && !parallel.has(`${namespace}/${owner.name}`);
 }
 
-/** A PodDestination that still has the pods: what is shown needs none of 50,000. */
+/** A PodDestination that still has the pods, which the result of 50,000 pods does not need. */
 interface PlacedPods extends Omit<PodDestination, 'pending' | 'waiting'> {
-  /** Which ones of a kind is arbitrary. */
+  /** Which pods of a kind are listed is arbitrary. */
   pending: readonly RunningPod[];
   waiting: readonly RunningPod[];
 }
@@ -377,8 +377,8 @@ export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodD
 
 /**
  * @param pods of one owner
- * @param snapshot without them; what fits is added
- * @param open of that snapshot
+ * @param snapshot without them; placed pods are added
+ * @param open for that snapshot
  * @param inOrder see isInOrder()
  * @param contested see contestedPods()
  * @param kindOf see recreatedKinds()
@@ -397,7 +397,7 @@ export function placeAgain(
   let isContested = false;
   let mayFit = false;
   const waiting: RunningPod[] = [];
-  // One that may come back runs until then.
+  // A pod that may return is running until then.
   const isBlocked = () => inOrder && pending.some(({ eviction }) => eviction?.mayReturn !== true);
   const groups = inOrder
     ? runsOf(
@@ -426,14 +426,14 @@ export function placeAgain(
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
       if (placed.bounds.most > placed.replicas) mayFit = true;
-      // Of those that leave again in any case, nothing is promised.
+      // Bounds do not matter for pods that will be evicted again anyway.
       if (found === nodes) uncertain += placed.replicas - (dependsOnOthers ? 0 : placed.bounds.least);
       for (const [node, count] of placed.byNode) found.set(node, (found.get(node) ?? 0) + count);
       settle(pod, placed, snapshot);
     }
     if (remaining === 0) continue;
     for (const each of alike.slice(alike.length - remaining)) (isBlocked() ? waiting : pending).push(each);
-    // As the scheduler, for one pod.
+    // Like the scheduler, for one pod only.
     reasons ??= whyPending(pod, to, snapshot);
   }
   return {
@@ -443,7 +443,7 @@ export function placeAgain(
   };
 }
 
-/** Pods of the same kind that come one after the other. */
+/** Groups consecutive pods of the same kind. */
 function runsOf(pods: readonly RunningPod[], kindOf: KindOf): RunningPod[][] {
   const runs: RunningPod[][] = [];
   let before: PodTraits | undefined;
@@ -464,7 +464,7 @@ function whyPending(pod: PodTraits, { nodes, returns, refused }: OpenTo, snapsho
   const judge = new Judge(pod, snapshot);
   if (judge.refusal === undefined && nodes.length + returns.length === 0) return refused;
   const reasons = new FitReasons();
-  // A refusal of the pod itself comes before the rules of nodes.
+  // A refusal of the pod itself precedes the rules of nodes.
   if (judge.refusal === undefined) reasons.addAll(refused);
   const judgedNodes = judge.refusal === undefined ? [...nodes, ...returns] : snapshot.nodes.keys();
   for (const node of judgedNodes) reasons.add(judge.firstWhyNot(node));

@@ -1,8 +1,8 @@
 /**
- * What a change of nodes does to the cluster: pods of DaemonSets that start and stop, pods that are evicted and where they
- * can go, pods that would not be scheduled to their node again, and objects that select the changed labels.
+ * How a change of nodes affects the cluster: pods of DaemonSets that start and stop, evicted pods and where they can
+ * go, pods that would not be scheduled to their node again, and objects that select the changed labels.
  *
- * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
+ * Not judged: admission, quotas and preemption; for new pods of DaemonSets, anything but resources and host ports.
  */
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
@@ -25,20 +25,20 @@ import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, notJudgedOf } fro
 import type { DaemonSet, EvictedPod, Impact, PodsImpact, RunningPod, SelectingObject, StrandedPods } from './types.ts';
 
 export interface PlannedImpact {
-  /** One for each node that changes. */
+  /** One for each changed node. */
   leaving: readonly LeavingPods[];
-  /** Of the changed nodes, by node. */
+  /** Pods on the changed nodes, by node. */
   pods: ReadonlyMap<string, readonly RunningPod[]>;
   daemonSets: readonly DaemonSet[];
   selecting: readonly SelectingObject[];
   budgets: readonly Budget[];
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallel?: ReadonlySet<string>;
-  /** Extended resources that a DeviceClass stands for. */
+  /** Extended resources that a DeviceClass provides. */
   deviceResources?: ReadonlySet<string>;
-  /** The nodes after the change, with all pods. Evicted pods are moved in it. */
+  /** The nodes after the change, with all pods. Moves evicted pods. */
   snapshot: Snapshot;
-  /** Collects garbage, where thousands of pods have left some. */
+  /** Collects garbage after thousands of pods. */
   collect?: () => void;
 }
 
@@ -109,7 +109,7 @@ export function impactOf({
   const among = { changes: leaving.map(({ change }) => change), budgets, parallel, snapshot, collect };
   const never = takeAway(evicted, among);
   collect();
-  // Their nodes are certain: they take the room before evicted pods do.
+  // Their nodes are certain, so they take the room before evicted pods do.
   judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
   const open = new OpenNodes(snapshot);
@@ -121,7 +121,7 @@ export function impactOf({
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
-    // Those that leave are placed first.
+    // Evicted pods are placed first.
     ...placeEvicted(evicted, never, among),
     notAgain: placeStranded(notAgain, snapshot, parallel),
     notJudged: notJudgedOf(
@@ -132,12 +132,12 @@ export function impactOf({
   };
 }
 
-// Which pods of DaemonSets stop and start, as the controller of DaemonSets decides.
+// Which pods of DaemonSets stop and start, by the rules of the DaemonSet controller.
 
 interface DaemonChange {
   set: DaemonSet;
   node: string;
-  /** `stays`: its pod continues to run, and would not be created again. */
+  /** `stays`: its pod keeps running, but would not be created again. */
   kind: 'starts' | 'stops' | 'stays';
   causes: readonly ChangedKey[];
 }
@@ -160,7 +160,7 @@ function daemonChanges(
 }
 
 function kindOf(hasPod: boolean, before: DaemonVerdict, after: DaemonVerdict): DaemonChange['kind'] | undefined {
-  // A pod that was to stop, or to start, before the change does so without it.
+  // A pod that was about to start or stop before the change does so regardless.
   if (!hasPod) return !before.shouldRun && after.shouldRun ? 'starts' : undefined;
   if (!before.shouldContinue) return undefined;
   if (!after.shouldContinue) return 'stops';
@@ -172,14 +172,14 @@ interface StartingPod {
   found: DaemonNode;
 }
 
-/** Finds what nodes lack for pods that start, of resources and host ports. @param snapshot without pods that leave; those that fit are added */
+/** Finds missing resources and ports for new pods. @param snapshot without leaving pods; fitting ones are added */
 function judgeRoom(starting: readonly StartingPod[], snapshot: Snapshot): void {
   const read = quantityReader();
   const pods = new Map<DaemonSet, Pod>();
   for (const { set, found } of starting) {
     const { namespace, name, template } = set;
     const state = snapshot.nodes.get(found.node);
-    // The server has refused an amount that cannot be read.
+    // The server has already refused invalid quantities.
     const pod = pods.get(set) ?? readPlacedPod({ metadata: { namespace, name }, spec: template }, read, () => {});
     pods.set(set, pod);
     if (state === undefined) continue;
@@ -197,9 +197,9 @@ function ownerKey({ pod, owner }: RunningPod): string {
   return `${pod.namespace}/${owner?.name ?? ''}`;
 }
 
-// Pods that go on running where the scheduler would not put them again: where it would put them instead.
+// Pods that keep running although the scheduler would not put them there again, and where it would put them.
 
-/** As if all were recreated at once; they are moved in the snapshot. @param parallel see isInOrder() */
+/** As if all were recreated at once; moves them in the snapshot. @param parallel see isInOrder() */
 function placeStranded(
   stranded: readonly RunningPod[],
   snapshot: Snapshot,
@@ -221,7 +221,7 @@ function placeStranded(
   });
 }
 
-/** Pods that the rules about other pods let stay on their node before the change, and not after it. @param snapshot with all pods */
+/** Pods that rules about other pods allow on their node only before the change. @param snapshot with all pods */
 function separated<P extends { running: RunningPod }>(
   pods: readonly P[],
   leaving: readonly LeavingPods[],
@@ -246,15 +246,15 @@ function separated<P extends { running: RunningPod }>(
   return taken.filter(each => !isTaken(each));
 }
 
-// Workloads that no node takes any more because of taints. Between two runs, or without replicas, they have no pod that shows it.
+// Workloads that no node takes any more because of taints, without pods now (between two runs, or with 0 replicas).
 
 interface ShutOut {
   workload: SelectingObject;
-  /** Taints. */
+  /** Always taints. */
   causes: ReadonlySet<ChangedKey>;
 }
 
-/** @param open after the change @param reported pods that leave or would not come back: their owners are not reported again */
+/** @param open after the change @param reported pods that leave or would not return: skips their owners */
 function shutOut(
   selecting: readonly SelectingObject[],
   leaving: readonly LeavingPods[],
@@ -277,7 +277,7 @@ function closingKeys({ change, keys }: LeavingPods, placement: PodPlacement): Ch
   return isTaken(change.before) ? causesOf(isTaken, change, keys).filter(isClosing) : [];
 }
 
-/** Whether it is a taint that comes and keeps pods away. */
+/** Whether it is a new taint that keeps pods away. */
 export function isClosing({ kind, effect, to }: Pick<Change, 'kind' | 'effect' | 'to'>): boolean {
   return kind === 'taint' && to !== undefined && effect !== 'PreferNoSchedule';
 }

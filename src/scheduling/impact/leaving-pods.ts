@@ -1,4 +1,4 @@
-/** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+/** Which pods on a changed node are evicted, and which keep running where the scheduler would not put them again. */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import type { SchedulingChange } from '../../nodepool/plan/runtime-class.ts';
@@ -11,15 +11,15 @@ import { areVolumesReachable } from '../volumes/volumes.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import type { PodEviction, RunningPod } from './types.ts';
 
-/** What becomes of a pod: it is evicted, or `causes` are why the scheduler would not put it there again; none: it would, or would not before. */
+/** The pod is evicted, or `causes` are why it would not be scheduled there again; empty: no difference. */
 export type PodFate = { eviction: PodEviction } | { causes: readonly ChangedKey[] };
 
-/** What one change does to pods of its node. Most of them have the same placement, and so the same fate. */
+/** The effects of one change on pods of its node. Most pods share a placement, and so the result. */
 export class LeavingPods {
   readonly change: PlannedChange;
-  /** In which the node differs. */
+  /** The changed labels and taints. */
   readonly keys: readonly ChangedKey[];
-  /** A list: for the few placements on a node, a map takes three times as much. */
+  /** A list: for the few placements per node, a map would take three times the memory. */
   readonly #fates: { placement: PodPlacement; fate: PodFate }[] = [];
 
   constructor(change: PlannedChange) {
@@ -42,7 +42,7 @@ export class LeavingPods {
     return fate;
   }
 
-  /** Changed labels by which the pod is near others, far from them, or spread: its place among them may be another. */
+  /** Changed labels that its affinity, anti-affinity or spread use as topology key, which may move the pod. */
   topologyKeys({ spread, affinity, antiAffinity }: PodTraits): ChangedKey[] {
     const terms = [...spread, ...affinity, ...antiAffinity];
     if (terms.length === 0) return [];
@@ -58,12 +58,12 @@ export class LeavingPods {
     return again(before) && !again(after) ? causesOf(again, this.change, this.keys) : [];
   }
 
-  /** Undefined: the change does not evict it, or not sooner. */
+  /** Undefined: the change does not evict the pod, or not sooner. */
   #eviction({ tolerations }: PodPlacement): PodEviction | undefined {
     const evictionTime = (node: Node) => evictedAfter(tolerations, node.taints);
     const [before, after] = [evictionTime(this.change.before), evictionTime(this.change.after)];
     if (after >= before) return undefined;
-    // Its taints wait until pods are evicted.
+    // The taints are set after the eviction.
     const { meanwhile } = this.change;
     const isDrained = meanwhile !== undefined;
     const mayReturn = isDrained && judgeTaints(meanwhile, tolerations) === undefined;
@@ -78,24 +78,24 @@ export class LeavingPods {
 
 const NONE: PodFate = { causes: [] };
 
-/** By the rules that read labels and taints of the node alone. */
+/** Checks only rules about labels and taints of the node itself. */
 function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
   return hasTopologyKeys(pod, node) && areVolumesReachable(pod, node, storage);
 }
 
-/** Without one, the node takes no pod with such a rule, wherever others are. Anti-affinity needs none. */
+/** Without the label, the node takes no pod with such a rule, wherever others are. Anti-affinity does not need it. */
 function hasTopologyKeys({ spread, affinity }: PodTraits, { labels }: Node): boolean {
   return [...spread, ...affinity].every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
 }
 
-/** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */
+/** Whether the scheduler places its pods. DaemonSet pods are bound to their node, pods owned by a Node are static. */
 export function isScheduled({ owner }: Pick<RunningPod, 'owner'>): boolean {
   return owner?.kind !== 'DaemonSet' && owner?.kind !== 'Node';
 }
 
-/** Of the pods on changed nodes, those that are evicted, or that the scheduler may not put on their node again. */
+/** Pods on changed nodes that are evicted, or that the scheduler may not put on their node again. */
 export function movingPods(
   nodes: readonly LeavingPods[],
   pods: ReadonlyMap<string, readonly RunningPod[]>,
@@ -110,11 +110,11 @@ export function movingPods(
   });
 }
 
-// Pods of a RuntimeClass that changes. Admission adds its node selector and tolerations to a pod when that is created: pods that
-// run keep what it had then, and the pods that are created in their stead get what it has after the change.
+// Pods of a changed RuntimeClass. Admission adds its node selector and tolerations when a pod is created: running pods
+// keep the old ones, and pods that replace them get the new ones.
 //
-// Not known: what is in the pod's template. What the RuntimeClass has as well, and a label that the pod's node has not, are taken
-// for the RuntimeClass's, now or earlier.
+// The pod's template is not known. Values that the RuntimeClass also has, and labels that the pod's node lacks, are
+// assumed to come from the RuntimeClass, now or earlier.
 
 /** @param node before the change */
 type RecreatePlacement = (
@@ -123,7 +123,7 @@ type RecreatePlacement = (
   runtimeClass: string | undefined,
 ) => RunningPlacement;
 
-/** Finds `recreated` once for pods whose placement is one object. @param classes by name */
+/** Computes `recreated` once for all pods that share a placement. @param classes by name */
 export function recreations(classes: ReadonlyMap<string, SchedulingChange>): RecreatePlacement {
   const byClass = new Map([...classes].map(([name, change]) => [name, new RecreatedPlacements(change)]));
   return (placement, node, runtimeClass = '') => byClass.get(runtimeClass)?.of(placement, node) ?? placement;
@@ -134,10 +134,10 @@ export function recreatedPod(pod: PodTraits): PodTraits {
   return recreated === undefined ? pod : { ...pod, placement: recreated };
 }
 
-/** Of one RuntimeClass. */
+/** For one RuntimeClass. */
 class RecreatedPlacements {
   readonly #change: SchedulingChange;
-  /** By the part of the node selector that stays. */
+  /** Keyed by the unchanged part of the node selector. */
   readonly #known = new WeakMap<PodPlacement, Map<string, RunningPlacement>>();
 
   constructor(change: SchedulingChange) {
@@ -164,7 +164,7 @@ class RecreatedPlacements {
     return {
       nodeSelector: { ...Object.fromEntries(selector), ...after.nodeSelector },
       nodeTerms,
-      // In this order, and without those that the RuntimeClass has for ever, as admission merges them.
+      // In the order in which admission merges them, without duplicates of the RuntimeClass.
       tolerations: [...tolerations.filter(isOfPod), ...gets],
     };
   }

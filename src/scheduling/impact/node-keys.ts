@@ -1,28 +1,28 @@
-/** The labels and taints in which a node differs before and after a change, and which of them make a difference. */
+/** The labels and taints that a change modifies on a node, and which of them matter. */
 import { ownValue } from '../../nodepool/json.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { taintId, taintsById } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint, TaintEffect } from '../../nodepool/types.ts';
 
-/** The node as it is, and as a plan leaves it. */
+/** The current node, and the node after a plan. */
 export interface NodeChange {
   before: Node;
   after: Node;
 }
 
 export interface PlannedChange extends NodeChange {
-  /** The node while its NoExecute taints wait until the pods are evicted; absent: none waits. */
+  /** The node while NoExecute taints wait until its pods are evicted; absent: no taint waits. */
   meanwhile?: Node;
 }
 
 export interface ChangedKey {
   kind: 'label' | 'taint';
   key: string;
-  /** Of a taint. */
+  /** For a taint. */
   effect?: TaintEffect;
-  /** Absent: it is added. */
+  /** Absent: the key is added. */
   from?: string;
-  /** Absent: it is removed. */
+  /** Absent: the key is removed. */
   to?: string;
 }
 
@@ -42,7 +42,7 @@ export function changedKeys({ before, after }: NodeChange): ChangedKey[] {
   return [...labels, ...taints];
 }
 
-/** Keys without whose change the answer would be another; if none, those that alone give another answer; else all. */
+/** Keys that are necessary for the new answer; if none is, keys that are sufficient; else all. */
 export function causesOf<T>(
   answer: (node: Node) => T,
   change: NodeChange,
@@ -58,7 +58,7 @@ export function causesOf<T>(
   return enough.length > 0 ? enough : keys;
 }
 
-/** The node with this label or taint as the other one has it. */
+/** The node with the other node's value of this label or taint. */
 function withKey(node: Node, other: Node, { kind, key, effect }: ChangedKey): Node {
   if (kind === 'label') {
     const { [key]: _, ...labels } = node.labels;

@@ -1,4 +1,4 @@
-/** By the rules that ask for the node alone: found once for each placement, as thousands of owners have a few. */
+/** Nodes by rules that only concern the node: computed once per placement, because thousands of owners share a few. */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { evictedAfter } from '../../nodepool/spec/taints.ts';
 import { FitReasons } from '../fit-reasons.ts';
@@ -6,13 +6,13 @@ import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 export interface OpenTo {
-  /** Names. */
+  /** Node names. */
   nodes: readonly string[];
-  /** Names of those whose taints with NoExecute evict the pod after a time. */
+  /** Names of nodes whose NoExecute taints evict the pod after some time. */
   returns: readonly string[];
-  /** The shortest such time, in seconds; Infinity without one. */
+  /** The shortest such time in seconds; Infinity if there is none. */
   returnSeconds: number;
-  /** Why the others do not take it. */
+  /** Why the other nodes do not take it. */
   refused: FitReasons;
 }
 
@@ -24,7 +24,7 @@ export class OpenNodes {
     this.#snapshot = snapshot;
   }
 
-  /** Whether any node takes it, if only for a time. */
+  /** Whether any node takes it, even if only for some time. */
   isAny(placement: PodPlacement): boolean {
     const { nodes, returns } = this.to(placement);
     return nodes.length + returns.length > 0;

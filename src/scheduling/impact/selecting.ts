@@ -1,10 +1,10 @@
-/** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
+/** The node labels that a pod template, a volume or another object selects, and in which field. */
 import { meetsNode, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import { zonesOf } from '../volumes/volumes.ts';
 import type { KeyUse, SelectingObject } from './types.ts';
 
-/** Each use of each label, rules before preferences. */
+/** Each use of each label, requirements before preferences. */
 type LabelUses = Map<string, KeyUse[]>;
 
 export function idOf({ kind, namespace, name }: Pick<SelectingObject, 'kind' | 'namespace' | 'name'>): string {
@@ -34,14 +34,14 @@ export function keysOfPod(spec: RawPodSpec): LabelUses {
   return keys;
 }
 
-/** @param selector as `{disk: ssd}` */
+/** @param selector such as `{disk: ssd}` */
 export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): LabelUses {
   const keys: LabelUses = new Map();
   addLabels(selector, keys);
   return keys;
 }
 
-/** Whether another value of the label changes the answer of the object. */
+/** Whether another value of the label changes what the object selects. */
 export function isAffected({ requirements }: KeyUse, from: string | undefined, to: string | undefined): boolean {
   if (requirements === undefined) return true;
   return requirements.some(requirement => meetsNode(requirement, from) !== meetsNode(requirement, to));
@@ -49,7 +49,7 @@ export function isAffected({ requirements }: KeyUse, from: string | undefined, t
 
 const SPREAD = 'topology spread';
 
-/** By label key. @param labels of a PersistentVolume: its zone @param terms its required node affinity */
+/** By label key. @param labels of a PersistentVolume, with its zone @param terms its required node affinity */
 export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: SelectorTerms): LabelUses {
   const keys: LabelUses = new Map();
   addTerms(terms, keys);
@@ -80,10 +80,10 @@ function addUse(keys: LabelUses, key: string | undefined, use: KeyUse): void {
   if (!uses.some(({ where }) => where === use.where)) keys.set(key, [...uses, use]);
 }
 
-/** A character of a label key: what stands beside the key in an expression is none. */
+/** A character of a label key: a neighbouring one means that the match is only a part of another key. */
 const OF_KEY = /[A-Za-z0-9._/-]/;
 
-/** Whether a key, a text or an expression of any object names the label, as in Calico's selectors `has(disk)`. */
+/** Whether a key, a text or an expression in an object names the label, as in Calico's selector `has(disk)`. */
 export function namesLabel(value: unknown, label: string): boolean {
   if (typeof value === 'string') return isInText(value, label);
   if (Array.isArray(value)) return value.some(item => namesLabel(item, label));

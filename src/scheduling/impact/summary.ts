@@ -1,4 +1,4 @@
-/** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
+/** Summarizes results for nodes and pods: for each changed key, and for each owner of pods. */
 import { ownValue } from '../../nodepool/json.ts';
 import { compareTexts } from '../../nodepool/text.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
@@ -25,7 +25,7 @@ export interface DaemonNode {
   name: string;
   node: string;
   kind: 'starts' | 'stops';
-  /** What the node lacks for a pod that starts. */
+  /** What the node lacks for a new pod. */
   lacks: readonly UnfitReason[];
 }
 
@@ -41,10 +41,10 @@ interface KeyFindings {
 
 export class KeyImpacts {
   readonly #found = new Map<string, KeyFindings>();
-  /** Of the keys that begin() was given last. */
+  /** For the keys of the last begin(). */
   #current = new Map<ChangedKey, KeyFindings>();
 
-  /** The keys that change on a node, until the next call. @param meanwhile the node while taints wait until pods are evicted */
+  /** Sets the keys that change on a node, until the next call. @param meanwhile the node while taints wait */
   begin(node: string, keys: readonly ChangedKey[], meanwhile?: Node): void {
     this.#current = new Map(keys.map(key => [key, this.#of(key)]));
     for (const [change, found] of this.#current) {
@@ -56,12 +56,12 @@ export class KeyImpacts {
     }
   }
 
-  /** @param causes of the keys that begin() was given */
+  /** @param causes keys that were passed to begin() */
   add(causes: readonly ChangedKey[], put: (found: KeyFindings) => void): void {
     for (const cause of causes) put(this.#current.get(cause) ?? this.#of(cause));
   }
 
-  /** Labels before taints, in the order of their keys. @param after all nodes after the change @param open of these */
+  /** Labels before taints, by key. @param after all nodes after the change @param open for these */
   summarize(selecting: readonly SelectingObject[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -91,13 +91,13 @@ export class KeyImpacts {
   }
 }
 
-/** Whether the node gets the taint only when pods are evicted. */
+/** Whether the node gets the taint only after its pods are evicted. */
 function isAwaited({ kind, key, effect, to }: ChangedKey, meanwhile: Node): boolean {
   if (kind !== 'taint' || effect !== 'NoExecute' || to === undefined) return false;
   return !meanwhile.taints.some(taint => taint.key === key && taint.effect === effect && (taint.value ?? '') === to);
 }
 
-/** How many nodes have a label with a value; a key is counted once, however many values change. */
+/** How many nodes have a label value; each key is counted once, however many of its values change. */
 class LabelCounts {
   readonly #nodes: readonly Node[];
   readonly #byKey = new Map<string, Map<string, number>>();
@@ -106,7 +106,7 @@ class LabelCounts {
     this.#nodes = nodes;
   }
 
-  /** Undefined: nothing of the kind was there before the change. */
+  /** Undefined: there was no label before the change. */
   holders({ kind, key, from }: ChangedKey): number | undefined {
     if (kind !== 'label' || from === undefined) return undefined;
     return this.#of(key).get(from) ?? 0;
@@ -158,7 +158,7 @@ interface SelectedInOneWay extends Omit<SelectedBy, 'where'> {
   places: string[];
 }
 
-/** Pods of one owner may ask in several ways. */
+/** Pods of one owner may have different requirements. */
 function merged(found: readonly SelectedInOneWay[]): SelectedBy[] {
   const [first] = found;
   if (first === undefined) return [];
@@ -190,7 +190,7 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
     .toSorted((a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.name, b.name));
 }
 
-/** @param pods that would be created again @param classes extended resources that a DeviceClass stands for */
+/** @param pods that would be created again @param classes extended resources that a DeviceClass provides */
 export function notJudgedOf(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
@@ -204,7 +204,7 @@ function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
   return groupsOf(pods).map(({ impact }) => impact);
 }
 
-/** By owner. A pod without one is a group of its own. */
+/** By owner. A pod without an owner is a group of its own. */
 export function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
   const idOf = ({ name, pod, owner }: RunningPod) => `${pod.namespace} ${owner?.kind ?? 'Pod'} ${owner?.name ?? name}`;
   return [...Map.groupBy(pods, idOf)]

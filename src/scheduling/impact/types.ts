@@ -1,4 +1,4 @@
-/** What the impact of a change of nodes is computed from, and what it says. */
+/** Input and result of the impact of node changes. */
 
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import type { Requirement } from '../../nodepool/membership/label-query.ts';
@@ -13,16 +13,16 @@ export interface PodOwner {
   name: string;
 }
 
-/** A pod that is on a node and has not ended. */
+/** An unfinished pod on a node. */
 export interface RunningPod {
   name: string;
   pod: PodTraits;
   node: string;
-  /** The controller that recreates it: of a Deployment's pod, the Deployment. */
+  /** The controller that recreates it: for a pod of a Deployment, the Deployment. */
   owner: PodOwner | undefined;
   /**
-   * Of a pod of a Job: the Job, and how many more of its pods may fail. Infinity: evictions do not count. `active`: how many pods it
-   * has, which are deleted if it fails; absent: an index of it fails alone.
+   * The Job of a pod, and how many more of its pods may fail; Infinity: evictions do not count. `active`: the number of
+   * its pods, which are deleted if it fails; absent: only one of its indexes fails.
    */
   job?: { name: string; failuresLeft: number; active?: number };
   /** Set once it is judged: a second object for each of 50,000 pods would take 3 MB. */
@@ -33,13 +33,13 @@ export interface EvictedPod extends RunningPod {
   eviction: PodEviction;
 }
 
-/** Pods with the same placement share it. */
+/** Shared by pods with the same placement. */
 export interface PodEviction {
-  /** After the change. */
+  /** Seconds after the change. */
   seconds: number;
-  /** By the Eviction API, which respects PodDisruptionBudgets. */
+  /** The Eviction API evicts it, which respects PodDisruptionBudgets. */
   isDrained: boolean;
-  /** It tolerates what keeps pods away until the taint is set, and so may come back to the node. */
+  /** The pod tolerates the stand-in taint, and so may return to the node until the final taint is set. */
   mayReturn: boolean;
   causes: readonly ChangedKey[];
 }
@@ -58,133 +58,137 @@ export interface SelectingObject {
   name: string;
   /** By label key. */
   keys: ReadonlyMap<string, readonly KeyUse[]>;
-  /** Of an object whose pods the scheduler places. */
+  /** Set if the scheduler places the pods of the object. */
   placement?: PodPlacement;
   /** The RuntimeClass of its template, which adds to the placement. */
   runtimeClass?: string;
 }
 
-/** How an object uses a label of nodes. */
+/** How an object uses a node label. */
 export interface KeyUse {
-  /** Where in the object: `nodeSelector`, `node affinity`, `topology spread`. */
+  /** The field in the object: `nodeSelector`, `node affinity`, `topology spread`. */
   where: string;
-  /** The scheduler takes no node without the label. */
+  /** The scheduler requires the label on a node. */
   isNeeded?: boolean;
   /** The scheduler may ignore it. */
   isPreference?: boolean;
-  /** Whether it selects the value. Absent: each value counts, as for a topology key. */
+  /** Whether it selects the value. Absent: every value matters, as for a topology key. */
   requirements?: readonly Requirement[];
 }
 
 export interface DaemonImpact {
   namespace: string;
   name: string;
-  /** Nodes, sorted. */
+  /** Node names, sorted. */
   starts: string[];
   stops: string[];
-  /** Of those where it starts, the nodes without room for its pod. */
+  /** The nodes in `starts` that have no room for its pod. */
   pending: string[];
-  /** What these lack. */
+  /** What these nodes lack. */
   reasons: FitReasons;
 }
 
-/** Pods of one owner, or one pod without. */
+/** Pods of one owner, or one pod without an owner. */
 export interface PodsImpact {
   namespace: string;
   owner: PodOwner | undefined;
-  /** Names, sorted. */
+  /** Pod names, sorted. */
   pods: string[];
 }
 
-/** Pods that go on running where the scheduler would not put them again. */
+/** Pods that keep running although the scheduler would not put them there again. */
 export interface StrandedPods extends PodsImpact {
-  /** If all such pods are recreated, or, without a controller, created again; undefined for those of a DaemonSet. */
+  /** Where they go if all are recreated (by hand, without a controller); undefined for pods of a DaemonSet. */
   next: PodDestination | undefined;
 }
 
 export interface EvictionImpact extends PodsImpact {
-  /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
+  /** Pods that tolerate the taint for a while, with the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
-  /** Those that may come back to their node before it gets the taint. */
+  /** Number of pods that may return to their node before it gets the taint. */
   mayReturn: number;
-  /** Of these, those that find no place once their nodes have the taint; `next` does not count them. */
+  /** Number of these that do not fit once their nodes have the taint; `next` does not include them. */
   pendingAfter: number;
-  /** Those that a drain never evicts, as their budgets do not allow it; `next` is about the others. */
+  /** Number of pods that a drain never evicts because of their budgets; `next` does not include them. */
   blockedByBudget: number;
   /** Some of these may be evicted: see `certain` of their budget. */
   mayNotBeBlocked?: boolean;
-  /** Those that are not recreated: with so many evictions, which count as failures, their Job fails for good. */
+  /** Number of pods that are not recreated: evictions count as failures, so their Job fails for good. */
   failed: number;
-  /** Pods of these Jobs that are deleted because of that; undefined: not known how many. */
+  /** Number of other pods of these Jobs that are deleted as a result; undefined: unknown. */
   deletedWithJob: number | undefined;
   /** Undefined: no controller recreates them. */
   next: PodDestination | undefined;
-  /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */
+  /** What happens after the drain to pods that stay Pending during it; undefined: they stay Pending. */
   afterDrain?: PodDestination;
 }
 
-/** Where the scheduler can put the pods that are recreated. */
+/** Where the scheduler can put recreated pods. */
 export interface PodDestination {
-  /** By node, how many fit. */
+  /** How many fit on each node. */
   nodes: ReadonlyMap<string, number>;
-  /** Pods that only nodes take whose taints evict them again after some time. */
+  /** Pods that only fit on nodes whose taints evict them again after some time. */
   returns: ReadonlyMap<string, number>;
-  /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
+  /** The shortest time in seconds until such a node evicts them again; Infinity: there is no such node. */
   returnSeconds: number;
-  /** Of those on `nodes`, how many may stay Pending: it depends on which nodes the scheduler takes first. */
+  /** How many of those on `nodes` may stay Pending, depending on which nodes the scheduler picks first. */
   uncertain: number;
-  /** Other evicted pods compete for the room: where they are placed first, fewer have a place; where last, more. */
+  /** Other evicted pods compete for the room: fewer fit if those are placed first, more if last. */
   isContested: boolean;
-  /** Those that stay Pending. */
+  /** Number of pods that stay Pending. */
   pending: number;
-  /** Those of a StatefulSet that are not created before one that stays Pending runs. */
+  /** Number of StatefulSet pods that are not created until an earlier Pending pod runs. */
   waiting: number;
-  /** In the best order, more of the pending have a place. */
+  /** In the best order, more of the pending pods fit. */
   mayFit?: boolean;
-  /** Why one of the pending does; empty where none stays Pending. */
+  /** Why one of the pending pods does not fit; empty if there are none. */
   reasons: FitReasons;
 }
 
-/** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
+/** The effect of evictions on a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. `certain`: false if it may end all the same, as some have a place until or once another node is drained. */
+  /**
+   * `pending` pods do not fit, `notRecreated` of them for lack of a controller: after `allowed` of them too few are
+   * healthy, and the Eviction API blocks forever. `certain`: false if some may fit until or once another node is
+   * drained.
+   */
   | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number; certain?: false }
   | { kind: 'never'; why: string }
-  /** It allows no eviction now. */
+  /** The budget allows no eviction now. */
   | { kind: 'waits'; healthy: number; needs: number }
-  /** Its status is not computed: it allows none until it is. @param why where the disruption controller gives a reason */
+  /** The budget's status is not computed yet, so it allows none. @param why the controller's reason, if any */
   | { kind: 'unknown'; why?: string }
-  /** Its pods have further budgets, `others`: the Eviction API evicts no such pod. */
+  /** Its pods match further budgets, `others`: the Eviction API never evicts such pods. */
   | { kind: 'several'; others: string[] }
-  /** `pods` of a node may come back to it, and the budget never allows so many evictions at once: such nodes get no taint. */
+  /** `pods` of a node may return, and the budget never allows that many evictions at once: such nodes get no taint. */
   | { kind: 'returning'; nodes: string[]; allowed: number }
 );
 
-/** How the nodes of a pool with `noExecute: Drain` get a taint. */
+/** How nodes of a pool with `noExecute: Drain` get a taint. */
 export interface DrainOrder {
-  /** How many of the nodes. */
+  /** The number of these nodes. */
   nodes: number;
-  /** The taint that keeps new pods away meanwhile. */
+  /** The stand-in taint that keeps new pods away during the drain. */
   closedBy: Taint | undefined;
 }
 
-/** What the change of one label or taint does, on all nodes where it is the same. */
+/** The effects of one label or taint change on all nodes that have it. */
 export interface KeyImpact {
   change: ChangedKey;
-  /** Sorted. */
+  /** Node names, sorted. */
   nodes: string[];
-  /** How many nodes have the label as it was after the change; undefined for a taint, and a label that is new. */
+  /** How many nodes still have the old label after the change; undefined for a taint or a new label. */
   holders: number | undefined;
-  /** Of a taint that waits until pods are evicted. */
+  /** For a taint that waits until pods are evicted. */
   drain: DrainOrder | undefined;
   daemonSets: DaemonImpact[];
-  /** Pods that go on running, and that the scheduler would not put on their node again. */
+  /** Pods that keep running, but that the scheduler would not put on their node again. */
   notAgain: PodsImpact[];
   evicted: PodsImpact[];
-  /** Of a taint: workloads without pods here whose new pods no node takes any more. */
+  /** For a taint: workloads without pods here whose new pods no node takes any more. */
   shutOut: Pick<SelectingObject, 'kind' | 'namespace' | 'name'>[];
-  /** In the order of kind, namespace and name. */
+  /** Sorted by kind, namespace and name. */
   selectedBy: SelectedBy[];
 }
 
@@ -193,23 +197,23 @@ export interface SelectedBy {
   namespace: string;
   name: string;
   where: string;
-  /** Of what `where` names, the scheduler may ignore all. */
+  /** The scheduler may ignore everything in `where`. */
   isPreferred: boolean;
-  /** Whether the object selects the node otherwise after the change, by this label alone. */
+  /** Whether this label alone changes whether the object selects the node. */
   isAffected: boolean;
-  /** No node takes new pods of it after the change, or, as a topology key asks, has the label. */
+  /** After the change, no node takes new pods of it, or has the label that a topology key needs. */
   isPending: boolean;
 }
 
 export interface Impact {
   keys: KeyImpact[];
-  /** Each pod counts once, whatever number of keys it concerns. */
+  /** Each pod counts once, whatever the number of keys. */
   daemonSets: DaemonImpact[];
   notAgain: StrandedPods[];
   evicted: EvictionImpact[];
-  /** Those that evictions undercut, or that block evictions until somebody changes them. */
+  /** Budgets that evictions violate, or that block evictions until someone changes them. */
   budgets: BudgetImpact[];
-  /** What is not judged of pods that would be created again. */
+  /** Rules that are not judged for pods that would be created again. */
   notJudged: NotJudged[];
 }
 
@@ -219,7 +223,7 @@ export interface NotJudged {
   pods: PodsImpact[];
 }
 
-/** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
+/** Kinds of objects that can select nodes by labels, in addition to pods and DaemonSets. */
 export const SELECTING_KINDS = [
   'Deployment',
   'StatefulSet',

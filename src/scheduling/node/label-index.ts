@@ -1,12 +1,12 @@
-/** Of thousands of workloads, a selector or a pod concerns a few. */
+/** Indexes by label: of thousands of workloads, a selector or a pod concerns only a few. */
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { PodTraits } from '../types.ts';
 
-/** Labelled items, by the labels that selectors ask for. */
+/** Labelled items, indexed by the labels that selectors use. */
 export class ItemsByLabel<T extends { labels: Record<string, string> }> {
   readonly #all: T[] = [];
-  /** By key, then by value: of the keys that were asked for. */
+  /** By key, then by value; only for keys that were queried. */
   readonly #byKey = new Map<string, Map<string, T[]>>();
 
   add(item: T): void {
@@ -14,7 +14,7 @@ export class ItemsByLabel<T extends { labels: Record<string, string> }> {
     for (const [key, byValue] of this.#byKey) put(byValue, ownValue(item.labels, key), item);
   }
 
-  /** At least those that it selects. */
+  /** A superset of the items that it selects. */
   near(selector: LabelQuery | undefined): readonly T[] {
     const equal = equalLabel(selector);
     if (equal === undefined) return this.#all;
@@ -28,10 +28,10 @@ export class ItemsByLabel<T extends { labels: Record<string, string> }> {
   }
 }
 
-/** Items with a selector, by a label that it asks for. */
+/** Items with a selector, indexed by a label that it requires. */
 export class ItemsBySelector<T> {
   readonly #anyLabels: T[] = [];
-  /** By key, then by value: selectors ask for a few keys. */
+  /** By key, then by value: selectors use few keys. */
   readonly #byKey = new Map<string, Map<string, T[]>>();
 
   add(selector: LabelQuery | undefined, item: T): void {
@@ -49,7 +49,7 @@ export class ItemsBySelector<T> {
     return [...this.#anyLabels, ...[...this.#byKey.values()].flatMap(byValue => [...byValue.values()].flat())];
   }
 
-  /** At least those that select these labels. */
+  /** A superset of the items that select these labels. */
   near(labels: Record<string, string>): readonly T[] {
     let near: readonly T[] = this.#anyLabels;
     for (const [key, byValue] of this.#byKey) {
@@ -75,7 +75,7 @@ function put<T>(lists: Map<string, T[]>, key: string | undefined, item: T): void
 
 // matchLabelKeys and mismatchLabelKeys of pod affinity and topology spread.
 
-/** The selector, and the values that the pod itself has for these keys. */
+/** Adds the pod's own values of these keys to the selector. */
 export function withLabelKeys(
   selector: LabelQuery | undefined,
   keys: readonly string[] | undefined,
@@ -91,9 +91,9 @@ export function withLabelKeys(
   return { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] };
 }
 
-// Which pods matter to the topology spread and the pod (anti-)affinity of others: of 50,000, a few.
+// Which pods affect the topology spread and pod (anti-)affinity of others: a few out of 50,000.
 
-/** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
+/** Whether a selector of these pods selects a pod, ignoring namespaces. Undefined: they have no selectors. */
 export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'labels'>) => boolean) | undefined {
   const unique = new Set(
     pods.flatMap(({ spread, affinity, antiAffinity, replicas }) => {

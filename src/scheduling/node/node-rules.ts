@@ -1,4 +1,4 @@
-/** Cordoned, name, taints, affinity and selector. Whether a node is Ready is no rule: its taints say so. */
+/** Rules about cordon, name, taints, affinity and selector. There is no rule for Ready: its taints are checked. */
 import {
   isMatching,
   type NodeTerm,
@@ -26,7 +26,7 @@ export function judgeTaints(node: Node, tolerations: readonly Toleration[]): Unf
   return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
 }
 
-/** As the kubelet, which admits pods in spite of other taints. */
+/** Like the kubelet, which ignores other taints when it admits pods. */
 export function judgeNoExecute(node: Node, tolerations: readonly Toleration[]): UnfitReason | undefined {
   return judgeTaints({ ...node, taints: node.taints.filter(({ effect }) => effect === 'NoExecute') }, tolerations);
 }
@@ -36,7 +36,7 @@ export function judgeAffinity(node: Node, placement: PodPlacement): UnfitReason 
   return { rule: 'nodeAffinity', words: "node(s) didn't match Pod's node affinity/selector" };
 }
 
-/** The nodes that the terms name. Undefined: a term names none, so all are looked at. Empty: no node can match. */
+/** The nodes that the terms name. Undefined: a term names none, so check all nodes. Empty: no node can match. */
 export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<string> | undefined {
   if (terms === undefined || terms.length === 0) return undefined;
   const names = new Set<string>();
@@ -49,7 +49,7 @@ export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<
   return names;
 }
 
-/** Of the first of these rules that fails, but judgeName(). @param named of namedNodes() */
+/** The refusal of the first of these rules that fails, except judgeName(). @param named from namedNodes() */
 export function firstNodeRefusal(
   node: Node,
   placement: PodPlacement,

@@ -1,4 +1,4 @@
-/** Resources of a node beside the requests of its pods (noderesources of kube-scheduler). */
+/** Resources of a node compared with the requests of its pods (noderesources of kube-scheduler). */
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import type { Requests } from '../pod/requests.ts';
 import type { HostPort, UnfitReason } from '../types.ts';
@@ -6,11 +6,11 @@ import type { HostPort, UnfitReason } from '../types.ts';
 export interface NodeCapacity {
   allocatable: Requests;
   requested: Requests;
-  /** Pods that are on the node and have not ended. */
+  /** Unfinished pods on the node. */
   pods: number;
 }
 
-/** Every resource that is short, `Too many pods` first. */
+/** Every insufficient resource, `Too many pods` first. */
 export function judgeResources(requests: Requests, { allocatable, requested, pods }: NodeCapacity): UnfitReason[] {
   const reasons: UnfitReason[] = [];
   const places = allocatable.get('pods') ?? 0n;
@@ -44,7 +44,7 @@ function shortText(name: string, requested: bigint, free: bigint): string {
   return `${requestedText} requested, ${freeText} free`;
 }
 
-/** Two amounts that are compared, in the same unit of CPU. */
+/** Two amounts to compare, in the same unit of CPU. */
 export function amountTexts(name: string, a: bigint, b: bigint): [string, string] {
   if (name === 'cpu' && (a % 1000n !== 0n || b % 1000n !== 0n)) return [`${a}m`, `${b}m`];
   return [amountText(name, a), amountText(name, b)];
@@ -65,12 +65,12 @@ const UNITS: [string, bigint][] = [
   ['Ki', 1n << 10n],
 ];
 
-// Host ports that pods of one node share (nodeports of kube-scheduler, HostPortInfo of its framework).
+// Host ports, which pods on one node share (nodeports of kube-scheduler, HostPortInfo of its framework).
 
 const ANY = '0.0.0.0';
 const NONE: readonly HostPort[] = [];
 
-/** Of containers and sidecars: other init containers end before they could be in the way. */
+/** Of containers and sidecars: other init containers have ended before a conflict could matter. */
 export function hostPortsOf({
   containers = [],
   initContainers = [],
@@ -79,7 +79,7 @@ export function hostPortsOf({
   let ports: HostPort[] | undefined;
   const add = (container: (typeof containers)[number]) => {
     for (const { containerPort, hostPort: declaredPort = 0, hostIP = '', protocol = '' } of container.ports ?? []) {
-      // The API server's default: in the network of the host, a port is one of the host.
+      // The API server's default: with hostNetwork, a container port is a host port.
       const hostPort = declaredPort === 0 && hostNetwork ? (containerPort ?? 0) : declaredPort;
       if (hostPort <= 0) continue;
       ports ??= [];

@@ -1,4 +1,4 @@
-/** As its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes pkg/controller/daemon. Not resources. */
+/** Like the DaemonSet controller: NodeShouldRunDaemonPod of k8s.io/kubernetes pkg/controller/daemon. No resources. */
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
@@ -8,9 +8,9 @@ import type { RawPodSpec } from './raw-pod.ts';
 import { placementOf } from './read-pod.ts';
 
 export interface DaemonVerdict {
-  /** A pod is created where there is none. */
+  /** Create a pod if there is none. */
   shouldRun: boolean;
-  /** A pod that is there stays. */
+  /** Keep an existing pod. */
   shouldContinue: boolean;
 }
 
@@ -28,7 +28,7 @@ export function shouldRunOn(template: RawPodSpec, node: Node): DaemonVerdict {
   return { shouldRun: false, shouldContinue: !isEvicted };
 }
 
-/** Why its controller creates no pod on the node; undefined: it does. @param template as shouldRunOn() */
+/** Why its controller creates no pod on the node; undefined: it does. @param template as in shouldRunOn() */
 export function whyNoDaemon(template: RawPodSpec, node: Node): UnfitReason | undefined {
   const { nodeName } = template;
   const placement = placementOf(template);
@@ -48,7 +48,7 @@ const ADDED: readonly [string, string][] = [
   ['unschedulable', 'NoSchedule'],
 ];
 
-/** With those that the controller adds to every pod (AddOrUpdateDaemonPodTolerations). */
+/** Includes those that the controller adds to every pod (AddOrUpdateDaemonPodTolerations). */
 export function daemonTolerations(tolerations: readonly Toleration[], hostNetwork: boolean): Toleration[] {
   const added = hostNetwork ? [...ADDED, ['network-unavailable', 'NoSchedule'] as const] : ADDED;
   return [

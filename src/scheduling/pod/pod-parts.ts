@@ -1,4 +1,4 @@
-/** Traits of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
+/** Shares equal traits of pods (labels, requests, rules): of thousands of pods most are equal, and compared as one. */
 import type { PodTraits } from '../types.ts';
 
 type PodPart = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating' | 'replicas'>;
@@ -16,29 +16,29 @@ const PARTS: readonly PodPart[] = [
   'notJudged',
 ];
 
-/** Of the pods of one snapshot. */
+/** For the pods of one snapshot. */
 export class PodParts {
   readonly #byText = new Map<string, PartEntry>();
-  /** Of the first of equal parts. */
+  /** For the first of equal parts. */
   readonly #entries = new WeakMap<object, PartEntry>();
 
-  /** The same number for equal parts. Nothing may change them. */
+  /** The same number for equal parts, which must not be modified. */
   id(part: object): number {
     return this.#entry(part).id;
   }
 
-  /** The same object for pods that differ in nothing but their names and nodes. */
+  /** The same object for pods that differ only in names and nodes. */
   traits(pod: Omit<PodTraits, 'nodeName'>): PodTraits {
     const made = this.#shared(pod);
     const entry = this.#entry(made.labels);
     const known = entry.labelled?.find(each => areSame(each, made));
     if (known !== undefined) return known;
-    // Without room for more: most labels have one.
+    // No spare capacity: most labels have one entry.
     entry.labelled = [...(entry.labelled ?? []), made];
     return made;
   }
 
-  /** The first of those that are equal to it. */
+  /** The first of all parts equal to this one. */
   first<T extends object>(part: T): T {
     return this.#entry(part).part as T;
   }
@@ -67,7 +67,7 @@ export class PodParts {
   }
 }
 
-/** Of traits whose parts are the first of the equal ones. */
+/** Requires traits whose parts are the first of their equals. */
 function areSame(a: PodTraits, b: PodTraits): boolean {
   const { namespace, isTerminating } = a;
   return namespace === b.namespace && isTerminating === b.isTerminating && PARTS.every(name => a[name] === b[name]);
@@ -75,13 +75,13 @@ function areSame(a: PodTraits, b: PodTraits): boolean {
 
 interface PartEntry {
   id: number;
-  /** The first of the equal ones. */
+  /** The first of the equal parts. */
   part: object;
-  /** Of labels, which differ most: the traits that have them. */
+  /** Only for labels, which differ most: the traits with these labels. */
   labelled?: PodTraits[];
 }
 
-/** JSON with the fields of objects in order: maps are in any order in protobuf. */
+/** JSON with sorted fields, because protobuf maps have no order. */
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -1,8 +1,8 @@
-/** Checks the types of the fields of a pod that scheduling reads, for pods that no server has checked. */
+/** Checks field types that scheduling reads, for pods that no server has validated. */
 
 import { isObject } from '../../nodepool/json.ts';
 
-/** `map`: of texts. A list has items of one shape. Fields that are not named are not read. */
+/** `map`: with string values. A list has items of one shape. Unnamed fields are not read. */
 type Shape = 'text' | 'number' | 'boolean' | 'map' | { list: Shape } | { fields: Readonly<Record<string, Shape>> };
 
 const TEXTS: Shape = { list: 'text' };
@@ -116,7 +116,7 @@ const SPEC: Shape = {
   },
 };
 
-/** Of a pod, or of a pod template. */
+/** A pod, or a pod template. */
 export const POD: Shape = { fields: { metadata: { fields: { labels: 'map' } }, spec: SPEC } };
 export const LABEL_SELECTOR = SELECTOR;
 /** spec.volumeClaimTemplates of a StatefulSet. */
@@ -127,11 +127,11 @@ export const CLAIM_TEMPLATES: Shape = {
 export interface ShapeError {
   /** `spec.containers[0].ports`. */
   field: string;
-  /** What it has to be: `a list`. */
+  /** The expected type: `a list`. */
   expected: string;
 }
 
-/** A value without nulls, which the API takes as absent, and with numbers in maps as texts: quantities may be either. */
+/** The value without nulls, which the API treats as absent; numbers in maps become strings: quantities may be both. */
 export function checkedShape(value: unknown, shape: Shape, field: string): { value: unknown } | ShapeError {
   if (shape === 'map') return shapedMap(value, field);
   if (typeof shape === 'string') {

@@ -1,4 +1,4 @@
-/** The fields of a v1 Pod that decide where it can be scheduled, as the API has them. */
+/** The fields of a v1 Pod that affect where it can be scheduled, as in the API. */
 
 import type { NodeTerm } from '../../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
@@ -89,7 +89,7 @@ export interface RawVolume {
   rbd?: { monitors?: string[]; pool?: string; image?: string; readOnly?: boolean };
 }
 
-/** Of a v1 PersistentVolumeClaim. */
+/** The spec of a v1 PersistentVolumeClaim. */
 export interface RawClaimSpec {
   accessModes?: string[];
   selector?: LabelQuery;

@@ -12,12 +12,12 @@ import { claimsOf } from '../volumes/volumes.ts';
 import type { RawPod, RawPodSpec } from './raw-pod.ts';
 import { requestsOf } from './requests.ts';
 
-// Shared: most of 50,000 pods have none.
+// Shared, because most of 50,000 pods have none.
 const NO_LABELS: Record<string, string> = {};
 const NO_TOLERATIONS: Toleration[] = [];
 const NO_GATES: readonly string[] = [];
 
-/** @param read see quantityReader(). @throws QuantityError */
+/** @param read see quantityReader() @throws QuantityError */
 export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: ReadQuantity): Pod {
   const { namespace = '', name = '', labels = NO_LABELS } = metadata;
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
@@ -39,7 +39,7 @@ export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: Read
   };
 }
 
-/** As readPod(); a pod on a node whose amounts cannot be read requests nothing. @param onProblem receives a sentence */
+/** Like readPod(); a pod on a node with invalid quantities requests nothing. @param onProblem receives a sentence */
 export function readPlacedPod(raw: RawPod, read: ReadQuantity, onProblem: (problem: string) => void): Pod {
   try {
     return readPod(raw, read);

@@ -1,16 +1,16 @@
-/** Requests and allocatable resources in the integers of the scheduler (Resource of k8s.io/kube-scheduler framework). */
+/** Requests and allocatable resources as the scheduler's integers (Resource of k8s.io/kube-scheduler framework). */
 import { type Amounts, type ReadQuantity, toAmounts } from '../../nodepool/quantity/amounts.ts';
 import { NATIVE_RESOURCES } from '../../nodepool/quantity/node-resources.ts';
 import { type DemandingPod, podRequests } from '../../nodepool/quantity/pod-resources.ts';
 import { type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
 
-/** By resource: cpu in thousandths, others in units. Without those that the scheduler does not know. */
+/** By resource: cpu in thousandths, others in units. Without resources that the scheduler ignores. */
 export type Requests = ReadonlyMap<string, bigint>;
 
 const NO_REQUESTS: Requests = new Map();
 
-/** Zero requests are left out, as no node lacks them. @throws QuantityError */
+/** Leaves out zero requests, because every node satisfies them. @throws QuantityError */
 export function requestsOf(pod: DemandingPod, read: ReadQuantity): Requests {
   const requests = toIntegers(podRequests(pod, read));
   for (const [name, amount] of requests) if (amount === 0n) requests.delete(name);
@@ -18,7 +18,7 @@ export function requestsOf(pod: DemandingPod, read: ReadQuantity): Requests {
   return requests.size === 0 ? NO_REQUESTS : requests;
 }
 
-/** A quantity that cannot be read counts as zero. */
+/** An invalid quantity counts as zero. */
 export function allocatableOf(list: ResourceList, read: ReadQuantity): Map<string, bigint> {
   try {
     return toIntegers(toAmounts(list, read));
@@ -47,14 +47,14 @@ function toIntegers(amounts: Amounts): Map<string, bigint> {
   return integers;
 }
 
-/** Beside the native ones, as IsScalarResourceName: extended resources, huge pages and attachable volumes. */
+/** In addition to native resources, see IsScalarResourceName: extended resources, huge pages and attachable volumes. */
 function isScheduled(name: string): boolean {
   if (NATIVE_RESOURCES.includes(name)) return true;
   if (name.includes('/')) return !name.startsWith('requests.');
   return name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
 }
 
-/** As Quantity.ScaledValue of apimachinery: away from zero. @param digits 3: in thousandths */
+/** Like Quantity.ScaledValue of apimachinery: rounds away from zero. @param digits 3: in thousandths */
 function roundUp({ unscaled, exponent }: Quantity, digits: number): bigint {
   const power = exponent + digits;
   if (power >= 0) return unscaled * 10n ** BigInt(power);

@@ -1,4 +1,4 @@
-/** Required pod affinity and anti-affinity, that of the pod and that of the pods that run (interpodaffinity of kube-scheduler). */
+/** Required pod affinity and anti-affinity, of the pod and of running pods (interpodaffinity of kube-scheduler). */
 import { ownValue } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -29,7 +29,7 @@ export function podTermsOf(terms: readonly RawPodTerm[] | undefined, pod: PodKin
   });
 }
 
-/** Whether it is about the pod. */
+/** Whether the term selects the pod. */
 export function selects(term: PodTerm, pod: PodKind, snapshot: Snapshot): boolean {
   const { namespaces, namespaceSelector, selector } = term;
   if (!matchesQuery(selector, pod.labels)) return false;
@@ -37,7 +37,7 @@ export function selects(term: PodTerm, pod: PodKind, snapshot: Snapshot): boolea
   return namespaceSelector !== undefined && matchesQuery(namespaceSelector, snapshot.namespaceLabels(pod.namespace));
 }
 
-/** Pods that match, by domain. */
+/** Matching pods, by domain. */
 class DomainCounts {
   readonly #counts = new Map<string, number>();
 
@@ -58,17 +58,17 @@ class DomainCounts {
   }
 }
 
-/** The terms that concern one pod, with the domains that a snapshot gives them. */
+/** The terms that concern one pod, with their domains in a snapshot. */
 export class PodAffinity {
   readonly #pod: PodTraits;
   readonly #near = new DomainCounts();
   readonly #far = new DomainCounts();
-  /** Of the pods that run; by topology key. */
+  /** From running pods; by topology key. */
   readonly #refused = new DomainCounts();
   readonly #refusedKeys = new Set<string>();
-  /** The pod matches all of its own terms: the first of its kind may go anywhere. */
+  /** The pod matches all of its own terms, so the first of its kind may run anywhere. */
   readonly #isNearItself: boolean;
-  /** A replica placed counts for the next one. */
+  /** A placed replica counts for the next one. */
   readonly #isNearNext: boolean;
   /** The terms that keep the next replica away from this one. */
   readonly #farFromNext: readonly PodTerm[];
@@ -88,17 +88,17 @@ export class PodAffinity {
     }
   }
 
-  /** Whether a pod placed makes a difference for the next one of its kind. */
+  /** Whether a placed pod affects the next one of its kind. */
   get isSelfMatching(): boolean {
     return this.#isNearNext || this.#farFromNext.length > 0;
   }
 
-  /** No pod is there that it must be near: its first replica decides on the domains of these keys for all others. */
+  /** If no required pod exists yet, the first replica determines the domains of these keys for all others. */
   get keysOfFirst(): string[] {
     return this.#isNearNext && this.#near.isEmpty ? this.#pod.affinity.map(({ topologyKey }) => topologyKey) : [];
   }
 
-  /** Each domain of these keys takes one replica. */
+  /** Each domain of these keys takes only one replica. */
   get keysOfOne(): string[] {
     return [...new Set(this.#farFromNext.map(({ topologyKey }) => topologyKey))];
   }
@@ -130,7 +130,7 @@ export class PodAffinity {
     for (const { topologyKey } of this.#farFromNext) this.#far.add(topologyKey, node);
   }
 
-  /** A node without one of the labels takes not even the first. */
+  /** A node without one of the labels does not even take the first. */
   #mayBeFirst({ labels }: Node): boolean {
     if (!this.#isNearItself || !this.#near.isEmpty) return false;
     return this.#pod.affinity.every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
@@ -138,7 +138,7 @@ export class PodAffinity {
 
   #countRunning(snapshot: Snapshot): void {
     const { affinity, antiAffinity } = this.#pod;
-    // Near are pods that all terms select, far those that one of them selects.
+    // For affinity all terms must select a pod, for anti-affinity one term.
     const [first] = affinity;
     for (const group of first === undefined ? [] : snapshot.groups(first.selector)) {
       if (affinity.every(term => selects(term, group, snapshot))) count(this.#near, affinity, group);

@@ -1,4 +1,4 @@
-/** Replicas that are not alike: each pod of a StatefulSet or of an Indexed Job has labels of its own, which rules may name. */
+/** Replicas that differ: each pod of a StatefulSet or Indexed Job has labels of its own, which rules may use. */
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { RawPod, RawPodTerm } from '../pod/raw-pod.ts';
@@ -6,7 +6,7 @@ import type { Snapshot } from '../snapshot.ts';
 import type { PodTerm, PodTraits, ReplicaLabels } from '../types.ts';
 import { podTermsOf, selects } from './pod-affinity.ts';
 
-/** @param ofNext labels by which its controller tells another replica from this one */
+/** @param ofNext labels that differ in another replica of its controller */
 export function replicaLabels({ metadata = {}, spec = {} }: RawPod, ofNext: Record<string, string>): ReplicaLabels {
   const { namespace = '', labels = {} } = metadata;
   const keys = Object.keys(ofNext);
@@ -34,13 +34,13 @@ export function replicaLabels({ metadata = {}, spec = {} }: RawPod, ofNext: Reco
   return { keys, ofNext: { ...labels, ...ofNext }, named: termsOf(named), own: termsOf(own) };
 }
 
-/** Whether rules tell replicas apart, so that what is found for one says nothing about the others. */
+/** Whether rules distinguish replicas, so that the result for one says nothing about the others. */
 export function replicasDiffer(pod: PodTraits, snapshot: Snapshot): boolean {
   if (pod.replicas === undefined) return false;
   const { keys, named, own } = pod.replicas;
   const selectsReplicas = (term: PodTerm) => selects(term, pod, snapshot);
   if (named.some(selectsReplicas)) return true;
-  // A replica that is its own kind concerns no other one, unless such pods run already.
+  // Rules about a replica's own labels do not concern other replicas, unless such pods already run.
   const runs = ({ selector }: PodTerm) =>
     snapshot.groups(selector).some(({ labels }) => matchesQuery(selector, labels));
   if (own.some(term => selectsReplicas(term) && runs(term))) return true;
@@ -81,7 +81,7 @@ function namesLabel({ matchLabels = {}, matchExpressions = [] }: LabelQuery = {}
   return isNamed || ownValue(matchLabels, key) !== undefined;
 }
 
-/** Every replica has the label: whether it exists tells none apart. */
+/** Every replica has the label, so its existence does not distinguish them. */
 function isByValue({ operator }: Requirement): boolean {
   return operator === 'In' || operator === 'NotIn';
 }

@@ -1,4 +1,4 @@
-/** `DoNotSchedule` constraints (podtopologyspread of kube-scheduler). Its default constraints are only preferences. */
+/** `DoNotSchedule` constraints (podtopologyspread of kube-scheduler). The default constraints are only preferences. */
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
@@ -27,17 +27,17 @@ export function spreadOf(
   }));
 }
 
-/** How many pods each domain of one constraint has. */
+/** Counts the pods in each domain of one constraint. */
 class TopologyDomains {
   readonly constraint: SpreadConstraint;
   readonly counts = new Map<string, number>();
   /** 1: the pod itself counts. */
   readonly selfMatch: 0 | 1;
-  /** A replica placed counts for the next one. An empty selector selects all pods, but the scheduler counts none of them. */
+  /** A placed replica counts for the next one. An empty selector selects all pods, but the scheduler counts none. */
   readonly countsNext: boolean;
-  /** Undefined: to be found again. */
+  /** Undefined: must be computed again. */
   #min: number | undefined;
-  /** Domains that have as few pods as that. */
+  /** Number of domains with this minimum. */
   #atMin = 0;
 
   constructor(constraint: SpreadConstraint, pod: PodTraits) {
@@ -74,17 +74,17 @@ class TopologyDomains {
 
 const WORDS = "node(s) didn't match pod topology spread constraints";
 
-/** A constraint and the pods of its domains. */
+/** A constraint with the pod counts of its domains. */
 export interface SpreadState {
   topologyKey: string;
   maxSkew: number;
-  /** Pods, by domain. */
+  /** Number of pods, by domain. */
   counts: ReadonlyMap<string, number>;
-  /** There are fewer domains than minDomains: the fewest pods of a domain count as 0. */
+  /** There are fewer domains than minDomains, so the minimum counts as 0. */
   isShort: boolean;
 }
 
-/** The constraints of one pod, with what counts for them in a snapshot. */
+/** The constraints of one pod, with the pods that count in a snapshot. */
 export class TopologySpread {
   readonly #pod: PodTraits;
   readonly #domains: TopologyDomains[];
@@ -96,7 +96,7 @@ export class TopologySpread {
     const eligible = this.#domains.map(domains => this.#eligibleNodes(domains, snapshot));
     for (const [i, domains] of this.#domains.entries()) {
       const { selector } = domains.constraint;
-      // An empty selector selects all pods, but the scheduler counts none of them.
+      // An empty selector selects all pods, but the scheduler counts none.
       if (selector === undefined || isEmpty(selector)) continue;
       for (const group of snapshot.groups(selector)) {
         if (group.namespace !== pod.namespace || !matchesQuery(selector, group.labels)) continue;
@@ -108,12 +108,12 @@ export class TopologySpread {
     }
   }
 
-  /** Whether a pod placed makes a difference for the next one of its kind. */
+  /** Whether a placed pod affects the next one of its kind. */
   get isSelfMatching(): boolean {
     return this.#domains.some(({ countsNext }) => countsNext);
   }
 
-  /** Whether the constraints that placed replicas do not change take the node. */
+  /** Whether the node meets the constraints that placed replicas do not change. */
   isOpen(node: Node): boolean {
     return hasAllKeys(node, this.#domains) && this.#refusal(node, ({ countsNext }) => !countsNext) === undefined;
   }
@@ -152,7 +152,7 @@ export class TopologySpread {
     return undefined;
   }
 
-  /** Counts the pod on that node. */
+  /** Counts the pod on this node. */
   place(node: Node): void {
     if (!hasAllKeys(node, this.#domains)) return;
     for (const domains of this.#domains) {
@@ -162,7 +162,7 @@ export class TopologySpread {
     }
   }
 
-  /** How many pods the domains of the node have: the fewest first is how pods spread. */
+  /** The number of pods in the node's domains: pods go to the smallest first. */
   load({ labels }: Node): number {
     let load = 0;
     for (const { constraint, counts } of this.#domains)
@@ -170,7 +170,7 @@ export class TopologySpread {
     return load;
   }
 
-  /** The domain of each node that counts for the constraint; every such domain counts, with no pod at first. */
+  /** The domain of each node that counts for the constraint; every such domain starts with no pods. */
   #eligibleNodes(domains: TopologyDomains, snapshot: Snapshot): Map<string, string> {
     const eligible = new Map<string, string>();
     const { constraint } = domains;

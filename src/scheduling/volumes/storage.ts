@@ -1,4 +1,4 @@
-/** Claims, volumes and storage classes, reduced to what decides where a pod that uses them can be scheduled. */
+/** Claims, volumes and storage classes, reduced to what affects where a pod that uses them can be scheduled. */
 import type { NodeTerm } from '../../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
@@ -21,7 +21,7 @@ export interface Claim {
   uid: string;
   /** Empty: none. */
   volumeName: string;
-  /** Both sides of the binding are written. */
+  /** Both sides of the binding are set. */
   isBound: boolean;
   phase: string;
   isDeleting: boolean;
@@ -46,10 +46,10 @@ export interface Volume {
   attributesClass: string;
   phase: string;
   isDeleting: boolean;
-  /** Required terms of its node affinity; undefined: every node. */
+  /** Required node affinity terms; undefined: every node. */
   nodeTerms: readonly NodeTerm[] | undefined;
   claimRef: { namespace: string; name: string; uid: string } | undefined;
-  /** The field of a driver within Kubernetes that a CSI driver serves, as `awsElasticBlockStore`. */
+  /** The field of an in-tree driver that CSI replaces, such as `awsElasticBlockStore`. */
   migrated: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export interface RawVolumeObject {
   status?: { phase?: string };
 }
 
-/** Of a PersistentVolume (k8s.io/csi-translation-lib). */
+/** Fields of a PersistentVolume (k8s.io/csi-translation-lib). */
 const MIGRATED = [
   'awsElasticBlockStore',
   'azureDisk',
@@ -171,7 +171,7 @@ export function readStorageClass(raw: RawStorageClass): StorageClass {
   };
 }
 
-/** Zero for a size that cannot be read. */
+/** Zero for an invalid size. */
 function sizeOf(list: ResourceList | undefined): Quantity {
   try {
     return parseQuantity(list?.storage ?? '0');
@@ -185,7 +185,7 @@ function isSet(time: unknown): boolean {
   return time !== undefined && time !== null;
 }
 
-// Disks that are named in a pod itself, and that a node mounts for one pod alone (volumerestrictions of kube-scheduler).
+// Disks that a pod names directly and that a node mounts for only one pod (volumerestrictions of kube-scheduler).
 
 const NONE: readonly Disk[] = [];
 

@@ -1,4 +1,4 @@
-/** Where volumes are, by their node affinity and their zones. Of thousands of local volumes, a node reaches a few. */
+/** Where volumes are, by node affinity and zone. A node reaches only a few of thousands of local volumes. */
 import { matchesTerm, type NodeTerm } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { compareQuantities } from '../../nodepool/quantity/quantity.ts';
@@ -7,7 +7,7 @@ import type { Volume } from './storage.ts';
 
 type Terms = readonly NodeTerm[] | undefined;
 
-/** As CheckNodeAffinity: a volume without terms is everywhere. Its terms see labels alone. */
+/** Like CheckNodeAffinity: a volume without terms is reachable everywhere. Its terms only see labels. */
 export function isReachable(terms: Terms, { labels }: Pick<Node, 'labels'>): boolean {
   return terms === undefined || terms.some(term => matchesTerm(term, { name: '', labels }));
 }
@@ -16,12 +16,12 @@ export function isReachable(terms: Terms, { labels }: Pick<Node, 'labels'>): boo
 export interface VolumePart {
   id: number;
   terms: Terms;
-  /** The smallest first, with the place in the whole list. */
+  /** Smallest first, with the index in the whole list. */
   volumes: { volume: Volume; at: number }[];
 }
 
 export class VolumesByNode {
-  /** By the key of a label, then by its value. */
+  /** By label key, then by value. */
   readonly #byLabel = new Map<string, Map<string, VolumePart[]>>();
   readonly #others: VolumePart[] = [];
 
@@ -40,7 +40,7 @@ export class VolumesByNode {
     }
   }
 
-  /** Those that the node reaches. */
+  /** The parts that the node reaches. */
   near(node: Node): VolumePart[] {
     const near = [...this.#others];
     for (const [key, byValue] of this.#byLabel) {
@@ -70,7 +70,7 @@ export class NodesByLabel {
     this.#nodes = nodes;
   }
 
-  /** Those that reach volumes with these terms. */
+  /** The nodes that reach volumes with these terms. */
   reaching(terms: Terms): readonly Node[] {
     const label = labelOf(terms);
     if (label === undefined) return this.#nodes.filter(node => isReachable(terms, node));
@@ -85,7 +85,7 @@ export class NodesByLabel {
 
 const HOST = 'kubernetes.io/hostname';
 
-/** A label that a single term asks for, the one that the fewest nodes share. */
+/** A label that a single term requires: the one that the fewest nodes share. */
 function labelOf(terms: Terms): { key: string; values: ReadonlySet<string> } | undefined {
   const [term, ...others] = terms ?? [];
   if (others.length > 0) return undefined;
@@ -94,7 +94,7 @@ function labelOf(terms: Terms): { key: string; values: ReadonlySet<string> } | u
   return label && { key: label.key, values: new Set(label.values) };
 }
 
-// The zone of a volume's labels (volumezone of kube-scheduler).
+// The zone in a volume's labels (volumezone of kube-scheduler).
 
 const ZONE_LABELS = [
   'failure-domain.beta.kubernetes.io/zone',
@@ -107,15 +107,15 @@ const STABLE_KEYS: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
 };
 
-/** As Kubernetes writes volumes of several zones. */
+/** Kubernetes' separator for volumes in several zones. */
 const SEPARATOR = '__';
 
-/** Whether a pod of the node can use the volume. */
+/** Whether a pod on the node can use the volume. */
 export function isWithin(volume: Volume, node: Node): boolean {
   return isReachable(volume.nodeTerms, node) && otherZone(volume, node) === undefined;
 }
 
-/** The label of the volume that the node has not, as `key=value`. A node without a zone is in any. */
+/** The volume's label that the node lacks, as `key=value`. A node without a zone matches any. */
 export function otherZone(volume: Volume, { labels }: Node): string | undefined {
   if (!ZONE_LABELS.some(key => ownValue(labels, key) !== undefined)) return undefined;
   for (const [key, zones] of zonesOf(volume.labels)) {

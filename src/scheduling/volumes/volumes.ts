@@ -2,8 +2,8 @@
  * Claims of a pod, and the nodes where their volumes are or can be (volumebinding, volumezone and the claims of
  * volumerestrictions of kube-scheduler).
  *
- * Not judged: limits of volumes a node, free capacity of storage (CSIStorageCapacity), in-tree volumes that are served by
- * CSI drivers, whose zone labels count as they are.
+ * Not judged: volume limits per node, free storage capacity (CSIStorageCapacity), and in-tree volumes served by CSI
+ * drivers, whose zone labels are used as they are.
  */
 import { ownValue } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
@@ -18,12 +18,12 @@ import { isReachable, isWithin, NodesByLabel, otherZone, VolumesByNode } from '.
 
 export { isWithin, zonesOf } from './volume-places.ts';
 
-/** Nodes of a volume that are named. */
+/** Maximum nodes of a volume that are named. */
 const SHOWN_NODES = 3;
 
 const NONE: readonly ClaimUse[] = [];
 const NOWHERE = { labels: {} };
-/** What a claim waits for on a node: a volume, or a new one of its class. */
+/** What a claim is bound to on a node: a volume, or a new one of its class. */
 type Binding = Volume | 'new';
 
 export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
@@ -37,23 +37,23 @@ export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly Cl
   return claims ?? NONE;
 }
 
-/** What concerns every node is found first: see `refusal`. */
+/** Problems that concern every node are found first: see `refusal`. */
 export class PodVolumes {
-  /** No node takes the pod. */
+  /** Set if no node takes the pod. */
   readonly refusal: UnfitReason | undefined;
   readonly #storage: Storage;
   readonly #nodes: Snapshot['nodes'];
-  /** Of a bound volume, where it is. */
+  /** For a bound volume, where it is. */
   readonly #places = new Map<string, string>();
   readonly #bound: Volume[] = [];
   readonly #waiting: WaitingClaim[] = [];
-  /** A claim that one pod alone may use is in use. */
+  /** A ReadWriteOncePod claim that is in use. */
   readonly #usedClaim: string | undefined;
   readonly #suitableOf = new Map<WaitingClaim, SuitableVolumes>();
   #nodesByLabel: NodesByLabel | undefined;
-  /** By pods that were placed. */
+  /** By placed pods. */
   readonly #taken: Set<string>;
-  /** Where the first replica has a claim's new volume made: which other nodes reach it, only the provisioner knows. */
+  /** Where the first replica has a claim's volume created: only the provisioner knows which other nodes reach it. */
   #madeOn: string | undefined;
 
   constructor(pod: PodTraits, snapshot: Snapshot) {
@@ -75,7 +75,7 @@ export class PodVolumes {
     }
   }
 
-  /** Whether a pod placed makes a difference for the next one of its kind: it binds their claim, or takes a volume. */
+  /** Whether a placed pod affects the next one of its kind: it binds their claim, or takes a volume. */
   get isSelfMatching(): boolean {
     return this.#waiting.some(({ use, claim }) => use.template === undefined || !this.#isMade(claim));
   }
@@ -102,8 +102,8 @@ export class PodVolumes {
   }
 
   /**
-   * Where further replicas can go once the first is on the node, as it binds the claims that they share. Undefined:
-   * anywhere. `nodes`: all that may reach the volumes; undefined: all. `isUnsure`: perhaps no other node reaches them.
+   * Where further replicas can go once the first one, on this node, has bound the shared claims. Undefined: anywhere.
+   * `nodes`: all that may reach the volumes; undefined: all. `isUnsure`: perhaps no other node reaches them.
    */
   boundOn(node: Node): SharedBinding | undefined {
     const bindings = this.#bind(node, this.#taken);
@@ -127,7 +127,7 @@ export class PodVolumes {
     return this.#nodesByLabel.reaching(volume.nodeTerms).filter(node => otherZone(volume, node) === undefined);
   }
 
-  /** Nodes that share volumes which replicas use up, and how many replicas these serve. Undefined: nothing is used up. */
+  /** Nodes that share a limited set of volumes, and how many replicas these serve. Undefined: there is no limit. */
   usedUp(nodes: readonly Node[]): VolumeLimits | undefined {
     const own = this.#waiting.filter(({ use, claim }) => use.template !== undefined && !this.#isMade(claim));
     if (own.length === 0) return undefined;
@@ -135,7 +135,7 @@ export class PodVolumes {
     const limits = new Map<string, number>();
     const users = new Map<string, string>();
     let isShared = false;
-    // Nodes that reach the same volumes need no second look.
+    // Nodes that reach the same volumes share a result.
     const known = new Map<string, string>();
     for (const node of nodes) {
       const near = own.map(waiting =>
@@ -160,12 +160,12 @@ export class PodVolumes {
       }
       if (group !== '') groups.set(node.name, group);
     }
-    // Which of them a claim takes that all share, the first replica decides.
+    // The first replica determines which of them a shared claim takes.
     isShared ||= this.#waiting.some(({ use, claim }) => use.template === undefined && !this.#isMade(claim));
     return { groups, limits, isShared, volumes: users.size };
   }
 
-  /** How many replicas the volumes serve that the node reaches. @param own claims of each replica */
+  /** How many replicas the volumes reachable from the node serve. @param own claims of each replica */
   #replicasOn(node: Node, own: readonly WaitingClaim[]): number {
     const taken = new Set(this.#taken);
     for (let replicas = 0; ; replicas++) {
@@ -183,13 +183,13 @@ export class PodVolumes {
     return suitable;
   }
 
-  /** Whether every volume of the claim's class can be made wherever a pod goes. */
+  /** Whether volumes of the claim's class can be created anywhere. */
   #isMade({ className }: Claim): boolean {
     const storageClass = this.#storage.classes.get(className);
     return canProvision(storageClass, NOWHERE) && (storageClass?.allowedTopologies.length ?? 0) === 0;
   }
 
-  /** Names of all nodes that its bound volumes can be used on; undefined: it has none. */
+  /** Names of all nodes that can use its bound volumes; undefined: it has none. */
   get nodes(): string[] | undefined {
     if (this.#bound.length === 0) return undefined;
     return this.#where(node => this.#bound.every(volume => isWithin(volume, node)));
@@ -258,8 +258,8 @@ export class PodVolumes {
   }
 
   /**
-   * `unmet`: a claim that the node can neither be given an existing volume for, nor a new one. `isTied`: the scheduler may take
-   * another volume, with other nodes. @param taken volumes
+   * `unmet`: a claim for which the node has neither an existing volume nor can get a new one. `isTied`: the scheduler
+   * may choose another volume, reachable from other nodes. @param taken volumes
    */
   #bind(
     node: Node,
@@ -268,7 +268,7 @@ export class PodVolumes {
   ): { found: Map<WaitingClaim, Binding>; isTied: boolean } | { unmet: ClaimUse } {
     const found = new Map<WaitingClaim, Binding>();
     const toFind: WaitingClaim[] = [];
-    // Volumes are of one class: those of a class that provisions on the node are not looked for.
+    // A volume has one class: if the class can provision on the node, its existing volumes are not searched.
     for (const waiting of claims) {
       const { selectedNode, className } = waiting.claim;
       if (selectedNode !== undefined && selectedNode !== node.name) return { unmet: waiting.use };
@@ -278,7 +278,7 @@ export class PodVolumes {
     }
     const ofPod = new Set<string>();
     let isTied = false;
-    // The smallest first, as the scheduler does.
+    // Smallest first, like the scheduler.
     for (const waiting of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
       const chosen = chooseVolume(this.#suitable(waiting), node, name => taken.has(name) || ofPod.has(name));
       if (chosen === undefined) return { unmet: waiting.use };
@@ -290,29 +290,27 @@ export class PodVolumes {
   }
 }
 
-/** See PodVolumes.boundOn(). */
 export interface SharedBinding {
   id: string;
   isUnsure: boolean;
   nodes: (() => readonly Node[]) | undefined;
 }
 
-/** Of a claim that waits. */
+/** Volumes for a waiting claim. */
 interface SuitableVolumes {
-  /** For the claim. */
+  /** Volumes reserved for the claim. */
   reserved: readonly Volume[];
   byNode: VolumesByNode;
 }
 
-/** See PodVolumes.usedUp(). */
 export interface VolumeLimits {
-  /** By node: the nodes of a group reach the same volumes. Nodes without one need none. */
+  /** By node: nodes in a group reach the same volumes. Nodes without a group need none. */
   groups: ReadonlyMap<string, string>;
-  /** Replicas, by group. */
+  /** Number of replicas, by group. */
   limits: ReadonlyMap<string, number>;
-  /** Some volume belongs to two groups. */
+  /** A volume belongs to two groups. */
   isShared: boolean;
-  /** How many there are. */
+  /** Total number of volumes. */
   volumes: number;
 }
 
@@ -325,16 +323,16 @@ interface WaitingClaim extends NamedClaim {
   claim: Claim;
 }
 
-/** Of a template a new one, also if the pod gets the same name again: the claim of the old pod is deleted with it. */
+/** A template gives a new claim, even if the pod gets the same name again: the old claim is deleted with its pod. */
 function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Claim | undefined {
   if (use.template === undefined) return storage.claims.get(`${namespace}/${use.name}`);
   const { storageClassName = defaultClass(storage), ...template } = use.template;
   const claim = readClaim({ metadata: { namespace }, spec: { ...template, storageClassName } });
-  // Where a volume of a class that does not wait comes to be, only its provisioner knows.
+  // For an immediate-binding class, only the provisioner knows where the volume will be.
   return storage.classes.get(claim.className)?.waits ? claim : undefined;
 }
 
-/** Whether the volumes of a pod that is created again can be used on the node: those that are bound, and new ones of templates. */
+/** Whether a recreated pod can use its volumes on the node: bound ones, and new ones from templates. */
 export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
   return pod.claims.every(use => {
     const claim = claimOf(pod, use, storage);
@@ -347,7 +345,7 @@ export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage
   });
 }
 
-/** Of several the newest, as the server fills it in (GetDefaultClass of pkg/volume/util). */
+/** The newest of several, like the server's choice (GetDefaultClass of pkg/volume/util). */
 export function defaultClass({ classes }: Storage): string {
   const defaults = [...classes.values()].filter(({ isDefault }) => isDefault);
   const isFirst = (a: StorageClass, b: StorageClass) =>
@@ -388,8 +386,8 @@ function canProvision(storageClass: StorageClass | undefined, { labels }: Pick<N
 // Which volume a claim is bound to on a node (FindMatchingVolume of k8s.io/component-helpers/storage/volume).
 
 /**
- * The volume that is reserved for the claim, or else the smallest. `isTied`: another one is as small and not on the same nodes.
- * The scheduler looks at volumes in no order. @param isTaken by other claims
+ * The volume reserved for the claim, else the smallest. `isTied`: another volume is equally small, but reachable from
+ * other nodes. The scheduler has no order for those. @param isTaken by other claims
  */
 function chooseVolume(
   { reserved, byNode }: SuitableVolumes,
@@ -413,7 +411,7 @@ function chooseVolume(
 
 const known = new WeakMap<Storage['volumes'], Map<string, SuitableVolumes>>();
 
-/** Found once for claims that are alike, as those of all pods with a template. */
+/** Computed once for equal claims, such as those of all pods of a template. */
 function suitableVolumes(claim: Claim, storage: Storage): SuitableVolumes {
   const ofStorage = known.get(storage.volumes) ?? new Map<string, SuitableVolumes>();
   known.set(storage.volumes, ofStorage);
@@ -428,12 +426,12 @@ function suitableVolumes(claim: Claim, storage: Storage): SuitableVolumes {
   return suitable;
 }
 
-/** On whatever node. */
+/** On any node. */
 function volumesFor(claim: Claim, { volumes }: Storage): Volume[] {
   const suitable: Volume[] = [];
   for (const volume of volumes.values()) {
     const isReserved = isReservedFor(volume, claim);
-    // The scheduler looks at volumes of the claim's class alone.
+    // The scheduler considers only volumes of the claim's class.
     if (volume.className !== claim.className || volume.isDeleting) continue;
     if (volume.claimRef !== undefined && !isReserved) continue;
     if (compareQuantities(volume.size, claim.size) < 0 || volume.volumeMode !== claim.volumeMode) continue;

@@ -1,4 +1,4 @@
-/** Pools of files as `kubectl apply` would leave them: missing fields go where an earlier apply set them. */
+/** Pools from files as `kubectl apply` would leave them: removes missing fields if an earlier apply set them. */
 import { isObject, ownValue, parsedJson, setOwn } from '../../../nodepool/json.ts';
 import { type ManagedFields, managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
 import { asYoungest } from '../../../nodepool/membership/membership.ts';
@@ -6,11 +6,11 @@ import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spe
 import { type SpecChange, specChanges } from '../../../nodepool/spec/edits.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 
-/** A pool of a file, which is valid. */
+/** A valid pool from a file. */
 export interface DeclaredPool {
-  /** Without fields that the server sets. */
+  /** Without server-set fields. */
   pool: NodePool;
-  /** For people: `pools.yaml:12`. */
+  /** Location in messages: `pools.yaml:12`. */
   source: string;
 }
 
@@ -18,13 +18,13 @@ export interface AppliedPool {
   pool: NodePool;
   source: string;
   isNew: boolean;
-  /** Of labels and annotations of the pool itself, and of its spec. */
+  /** Changes of the pool's own labels and annotations, and of its spec. */
   changes: SpecChange[];
-  /** Paths of the spec that the file does not have, and an apply would not remove. */
+  /** Spec paths that are missing in the file and that an apply would not remove. */
   kept: string[];
 }
 
-/** @param live the pool of that name, as it was read, with its managedFields */
+/** @param live the current pool of that name, with its managedFields */
 export function appliedPool({ pool: declared, source }: DeclaredPool, live: NodePool | undefined): AppliedPool {
   const file = { ...declared, metadata: withoutLastApplied(declared.metadata) };
   if (live === undefined) {
@@ -38,10 +38,10 @@ export function appliedPool({ pool: declared, source }: DeclaredPool, live: Node
   }
   const merge = mergeOf(live, file);
   const { unreadable = [], dropped: _dropped, ...readable } = live;
-  // What the file sets takes the place of what could not be read.
+  // Unreadable fields that the file sets are replaced.
   const left = unreadable.filter(({ field }) => !Object.hasOwn(file.spec, field.split(/[.[]/)[1] ?? ''));
   const spec = merge(live.spec, file.spec, ['spec']);
-  // kubectl adds an annotation to each file: the map stays, whatever an earlier file had in it.
+  // kubectl adds an annotation to each file, so the map stays, whatever earlier files contained.
   const parts = partsOf(merge(partsOf(live.metadata), { annotations: {}, ...partsOf(file.metadata) }, ['metadata']));
   const { labels: _labels, annotations: _annotations, ...rest } = live.metadata;
   const metadata = { ...rest, ...parts };
@@ -77,14 +77,14 @@ function changesOf(before: Parts, after: Parts): SpecChange[] {
 
 type Merge = <T extends object>(live: T, file: object, path: string[]) => T;
 
-/** The merge of an apply, by what earlier ones have set. @param declared the file */
+/** The merge of an apply, based on what earlier applies set. @param declared the file */
 function mergeOf(live: NodePool, declared: Parts): Merge {
   const last = lastApplied(live.metadata);
   const { managedFields } = live.metadata as { managedFields?: unknown };
   const entries = readManagedFields(managedFields).filter(({ subresource }) => subresource === undefined);
   const owners = entries.filter(({ operation }) => operation === 'Apply');
   const appliers = appliersOf(declared, live, owners, last);
-  /** A server-side apply removes what nobody else has set. */
+  /** A server-side apply removes what no other manager owns. */
   const isOnlyTheirs = (those: readonly ManagedFields[]) =>
     those.length > 0 && those.every(each => each.manager === those[0]?.manager && appliers.has(each));
   const isOwned = (path: string[]) => isOnlyTheirs(entries.filter(entry => managedAt(entry, path) !== undefined));
@@ -102,7 +102,7 @@ function mergeOf(live: NodePool, declared: Parts): Merge {
         if (wanted !== undefined || Object.keys(rest).length > 0) setOwn(after, key, rest);
       } else if (Array.isArray(value)) {
         const items = Array.isArray(wanted) ? wanted : [];
-        // Client-side apply replaces a list as a whole, server-side apply keeps the taints of others.
+        // Client-side apply replaces the whole list, server-side apply keeps the taints of others.
         const isMerged = wanted === undefined || (last === undefined && owners.length > 0);
         const others = isMerged ? value.filter(item => !isOwnedItem(at, item)) : [];
         const left = others.filter(item => !items.some(each => isSameItem(each, item)));
@@ -115,7 +115,7 @@ function mergeOf(live: NodePool, declared: Parts): Merge {
   return merge as Merge;
 }
 
-/** Several may apply parts of one pool: the owners of most of the file; none where others set all of that. */
+/** The managers that apply this file: several may apply parts of a pool. Empty if others set all of it. */
 function appliersOf(
   { metadata: { labels = {}, annotations = {} }, spec }: Parts,
   live: NodePool,
@@ -135,7 +135,7 @@ function appliersOf(
   return new Set(owners.filter((_, at) => counts[at] === most));
 }
 
-/** Each value by its path, and each item of a list. */
+/** Each value with its path, and each item of a list. */
 function fieldsOf(value: unknown, path: string[]): { path: string[]; item?: unknown }[] {
   if (Array.isArray(value)) return value.map(item => ({ path, item }));
   if (!isObject(value)) return [{ path }];
@@ -145,11 +145,11 @@ function fieldsOf(value: unknown, path: string[]): { path: string[]; item?: unkn
 function hasItem(owner: ManagedFields, path: readonly string[], item: unknown): boolean {
   const list = managedAt(owner, path);
   const keys = isObject(list) ? Object.keys(list).filter(key => key.startsWith('k:')) : [];
-  // A list without keys is one value.
+  // A list without item keys is one value.
   return list !== undefined && (keys.length === 0 || keys.some(key => isItem(key.slice(2), item)));
 }
 
-/** @param key of a list item in managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */
+/** @param key of a list item, from managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */
 function isItem(key: string, item: unknown): boolean {
   const fields = parsedJson(key);
   return isObject(fields) && isObject(item) && Object.entries(fields).every(([name, value]) => item[name] === value);

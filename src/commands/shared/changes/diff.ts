@@ -1,4 +1,4 @@
-/** What `reconcile` would change, without writing it. Bookkeeping alone (record, status) is no difference. */
+/** What `reconcile` would change, without writing it. Bookkeeping (record, status) alone is no difference. */
 
 import { showNote, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
@@ -32,17 +32,17 @@ export interface PoolDiff {
   plan: ClusterPlan;
   warnings: Warning[];
   notes: string[];
-  /** Of files. */
+  /** Pools from files. */
   pools?: AppliedPool[];
-  /** Only where it was asked for. */
+  /** Only if requested. */
   impact?: FoundImpact;
-  /** Why the plan has no RuntimeClasses: the user may not list them. */
+  /** Set if the plan has no RuntimeClasses because the user may not list them. */
   forbidden?: NodepoolError;
 }
 
 /**
  * @param find finds the impact of the plan
- * @param declared pools of files, of which it is the diff in place of those with the names
+ * @param declared pools from files, which replace the pools of these names
  */
 export async function diff(
   names: string[],
@@ -56,7 +56,7 @@ export async function diff(
     deps.cluster,
     reading.then(classes => ('value' in classes ? classes.value : [])),
   );
-  // Where pools or nodes are forbidden as well, one error names all that is.
+  // If pools or nodes are forbidden as well, one error names everything.
   const [state] = await loading.then(
     loaded => [loaded] as const,
     () => allPermitted([loading, listing]),
@@ -93,7 +93,7 @@ export async function diff(
   return { ...rest, plan: { ...plan, nodes, later, runtimeClasses: [] }, forbidden: classes.forbidden };
 }
 
-/** About a pool of a file: what an apply would not do, and whom its new selector matches. */
+/** For a pool from a file: what an apply would not remove, and which nodes its new selector matches. */
 function appliedWarnings({ pool, source, isNew, kept, changes }: AppliedPool, state: ClusterState): Warning[] {
   const { name } = pool.metadata;
   const deleting = deletingWarning(pool);
@@ -114,15 +114,15 @@ function appliedWarnings({ pool, source, isNew, kept, changes }: AppliedPool, st
 
 const MAX_NAMED = 5;
 
-// Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`.
+// Shows what a reconcile would change: for `diff`, and before the result of `reconcile --dry-run`.
 
 export interface DiffOptions {
   output?: 'json' | 'yaml' | undefined;
-  /** Also finds the impact, on these fields of custom resources as well as on the well-known ones. */
+  /** Also finds the impact, on these fields of custom resources in addition to the well-known ones. */
   impactPaths?: readonly string[] | undefined;
-  /** Each node by itself, also where others have the same changes. */
+  /** Show each node separately, even if others have the same changes. */
   byNode?: boolean;
-  /** Pools of files, in place of a choice. */
+  /** Pools from files, instead of a choice of pools. */
   declared?: readonly DeclaredPool[];
 }
 
@@ -150,7 +150,7 @@ export async function showDiff(
   const nodes = [...plan.nodes.filter(isChanging), ...plan.later];
   const { isChanged, renderPools } = await import('./print-pools.ts');
   const changedPools = pools.filter(isChanged).length;
-  // Without a difference the answer would be "none", which is not known.
+  // Without a difference, "no changes" could be wrong.
   if (forbidden !== undefined && nodes.length + changedPools === 0) throw forbidden;
   if (output !== undefined) {
     const { printDiff } = await import('./print-diff-data.ts');
@@ -174,7 +174,7 @@ export async function showDiff(
   return changedPools + nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }
 
-/** What a reconcile is about to change, with an empty line below; nothing without changes. */
+/** Prints what a reconcile is about to change, followed by an empty line; nothing without changes. */
 export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io, byNode = false): Promise<void> {
   const { planned, unread } = await withSetters(plan.nodes, nodes, blockKey);
   if (unread > 0) showWarning(io, unreadText(unread));
@@ -182,16 +182,16 @@ export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io
   if (text !== '') io.out(`${text}\n`);
 }
 
-/** Empty without changes and notes. */
+/** Empty if there are no changes and no notes. */
 async function diffText(plan: ClusterPlan, io: Io, byNode = false): Promise<string> {
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
   return renderDiff(plan, makeStyle(io.color), { now: io.serverNow(), byNode, terminalWidth: terminalWidth(io) });
 }
 
-// What a plan changes on nodes, and what that does to pods: for dry runs.
+// For dry runs: what a plan changes on nodes, and how that affects pods.
 
-/** Prints to stdout, with an empty line below; nothing without changes. @param state as it was planned */
+/** Prints to stdout, followed by an empty line; nothing without changes. @param state on which the plan is based */
 export async function showPlanned(
   plan: ClusterPlan,
   io: Io,
@@ -204,7 +204,7 @@ export async function showPlanned(
   await showImpact(plan, io, connection, state);
 }
 
-/** Of a dry run: a person sees it, a script need not be allowed to read what it needs. @param state as it was planned */
+/** For dry runs, only at a terminal: a script may lack the permissions for it. @param state that was planned on */
 export async function showImpactToPerson(
   plan: ClusterPlan | NodepoolError,
   io: Io,

@@ -1,4 +1,4 @@
-/** Who set the labels, taints and annotations that a reconcile would change back, by the managedFields of the nodes. */
+/** Who set the labels, taints and annotations that a reconcile would revert, according to the nodes' managedFields. */
 
 import type { NodesClient } from '../../../kube/cluster.ts';
 import { ifRefused } from '../../../nodepool/errors.ts';
@@ -13,10 +13,10 @@ interface PlannedNode {
   changes: Change[];
 }
 
-/** One read a node: of many a few stand for the others. */
+/** One request per node: if there are many, a few represent the others. */
 const MAX_READ = 50;
 
-/** The same with `setBy` where it is known. Reads MAX_READ nodes at most. @param keyOf of equal keys some are read */
+/** Adds `setBy` if known. Reads at most MAX_READ nodes. @param keyOf of nodes with equal keys, only some are read */
 export async function withSetters<P extends PlannedNode>(
   planned: readonly P[],
   nodes: Pick<NodesClient, 'fieldSetters'>,
@@ -56,7 +56,7 @@ async function withSettersOf<P extends PlannedNode>(
   return { ...planned, changes };
 }
 
-/** Whether others have set the value. Of a value that is gone nobody is known. */
+/** Whether others set the value. The one who removed a value is unknown. */
 function isOfOthers({ reason, from, kind, key, effect }: Change, applied: AppliedRecord | undefined): boolean {
   if (from === undefined) return false;
   if (reason === 'drift' || reason === 'unmanaged') return true;

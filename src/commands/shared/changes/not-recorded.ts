@@ -1,4 +1,4 @@
-/** What a reconcile writes of a pool although no label, taint or RuntimeClass differs: records on nodes, and counts. */
+/** What a reconcile writes even if no label, taint or RuntimeClass differs: records on nodes, and counts. */
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
@@ -7,7 +7,7 @@ import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 const MAX_NAMED = 10;
 
-/** A text for each thing that is not up to date. A pool that was never reconciled has no counts yet. */
+/** A text for each outdated value. A pool that was never reconciled has no counts yet. */
 export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
   const recordPlans = state.managedNodes(name).flatMap(node => {

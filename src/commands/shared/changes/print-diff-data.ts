@@ -14,7 +14,7 @@ import type { FoundImpact } from '../impact/find-impact.ts';
 import type { AppliedPool } from './applied.ts';
 import type { PrintedDiff } from './print-diff.ts';
 
-/** Without the last newline. @param diff without RuntimeClasses where they could not be read, which null says */
+/** Without the last newline. @param diff no RuntimeClasses if they could not be read; printed as null */
 export function printDiff(
   {
     nodes,

@@ -1,4 +1,4 @@
-/** The output of `diff`: the changes of the next reconcile, each with its reason; nodes with the same changes in one block. */
+/** The output of `diff`: the next reconcile's changes with reasons; nodes with the same changes share a block. */
 
 import type { FieldSetter } from '../../../nodepool/plan/change.ts';
 import { allChanges, type Change, type DuePlan } from '../../../nodepool/plan/plan.ts';
@@ -24,18 +24,18 @@ export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
 type PlannedNode = Pick<DuePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
 
 interface DiffOptions {
-  /** For the age of what others set, where the diff has that. */
+  /** For the age of values that others set, if the diff has it. */
   now?: Date;
-  /** Each node by itself, also where others have the same changes. */
+  /** Show each node separately, even if others have the same changes. */
   byNode?: boolean;
-  /** Lines of names and reasons are wrapped to it; undefined: not at all. */
+  /** Width for wrapping lines of names and reasons; undefined: no wrapping. */
   terminalWidth?: number | undefined;
 }
 
-/** Below a line with the changes of nodes, which are indented by two. */
+/** Indent below a line with a node's changes, which has two spaces. */
 const WRAPPED = '    ';
 
-/** Empty without changes and notes. */
+/** Empty if there are no changes and no notes. */
 export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions = {}): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
@@ -118,7 +118,7 @@ function section(
   return [style.bold(wrapped(head)), ...lines, ...later].join('\n');
 }
 
-/** A note for nodes of which the same is said. @param text gets the first of them, and the words for one or several */
+/** One note for all nodes with the same text. @param text gets the first node, and the words for one or several */
 function shared<T extends { node: string }>(
   items: readonly T[],
   { byNode }: DiffOptions,
@@ -132,7 +132,7 @@ function shared<T extends { node: string }>(
   });
 }
 
-/** Field managers in a line. */
+/** Maximum number of field managers in a line. */
 const MAX_MANAGERS = 3;
 
 const AFTER = ', after its pods are evicted';
@@ -146,8 +146,8 @@ function move(from: string | undefined, to: string | undefined): string {
 }
 
 /**
- * `  ~ label zone: b -> a  (drift: set by kubectl-label 3m ago)`
- * @param setters of the nodes, as far as they were read
+ * ` ~ label zone: b -> a (drift: set by kubectl-label 3m ago)`
+ * @param setters of the nodes, if they were read
  */
 export function changeLine(change: Change, setters: readonly FieldSetter[], style: Style, now?: Date): string {
   const { text, paint } = changeCell(change, style);
@@ -155,13 +155,13 @@ export function changeLine(change: Change, setters: readonly FieldSetter[], styl
   return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, setters, now)})`)}`;
 }
 
-/** `: set by kubectl-label 3m ago`, or `; value set by …` where the spec changed, too. Taints are one field. */
+/** `: set by kubectl-label 3m ago`, or `; value set by …` if the spec changed as well. Taints are one field. */
 function setByText({ kind, reason }: Change, setters: readonly FieldSetter[], now?: Date): string {
   const managers = [...new Set(setters.map(({ manager }) => manager))].toSorted();
   if (managers.length === 0) return '';
   const isReason = reason === 'drift' || reason === 'unmanaged';
   const what = kind === 'taint' ? 'taints ' : isReason ? '' : 'value ';
-  // Of several nodes, when it was done last.
+  // For several nodes, the latest time.
   const time = setters
     .flatMap(each => each.time ?? [])
     .toSorted((a, b) => Date.parse(a) - Date.parse(b))
@@ -170,7 +170,7 @@ function setByText({ kind, reason }: Change, setters: readonly FieldSetter[], no
   return sanitizeLine(`${isReason ? ':' : ';'} ${what}set by ${firstFew(managers, MAX_MANAGERS)}${age}`);
 }
 
-/** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */
+/** `+` adds, `-` removes, `~` changes; restored values use the same signs. */
 export function changeCell(change: Pick<Change, 'kind' | 'key' | 'effect' | 'from' | 'to'>, style: Style): StyledText {
   const { kind } = change;
   const [from, to] = [change.from, change.to].map(value => (kind === 'annotation' ? cutValue(value) : value));
@@ -188,7 +188,7 @@ function cutValue(value: string | undefined): string | undefined {
   return value === undefined ? undefined : shorten(value, ANNOTATION_WIDTH);
 }
 
-/** As in flags: `a=b`, `key=value:Effect`. */
+/** In the syntax of flags: `a=b`, `key=value:Effect`. */
 function slot({ key, effect }: Pick<Change, 'key' | 'effect'>, value: string): string {
   return effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect });
 }

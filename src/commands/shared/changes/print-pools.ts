@@ -4,7 +4,7 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { AppliedPool } from './applied.ts';
 
-/** Characters of a value. */
+/** Maximum characters of a value. */
 const MAX_VALUE = 80;
 
 /** `~ spec.labels[tier]: gold -> silver` */
@@ -18,7 +18,7 @@ function valueText(value: unknown): string {
   return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
 }
 
-/** Empty where no pool changes. */
+/** Empty if no pool changes. */
 export function renderPools(pools: readonly AppliedPool[], style: Style): string {
   const changed = pools.filter(isChanged);
   const sections = changed.map(({ pool: { metadata }, source, isNew, changes }) => {

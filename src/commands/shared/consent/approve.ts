@@ -15,15 +15,15 @@ import type { EvictionPreview } from '../impact/taint-evictions.ts';
 import type { Approve, EarlierWrite, Proposal } from './consent.ts';
 
 export interface Approval {
-  /** --yes: shows evictions and does not ask. */
+  /** --yes: show evictions, but do not ask. */
   yes: boolean;
-  /** Shows evictions and does not ask: nothing will be written. */
+  /** Show evictions, but do not ask, because nothing will be written. */
   dryRun: boolean;
-  /** Undefined: the command has written nothing yet. */
+  /** What the command has written before; undefined: nothing yet. */
   written?: () => EarlierWrite | undefined;
 }
 
-/** Remembers what was agreed to, and asks about what a later proposal adds. Throws when that is refused. */
+/** Remembers what was approved, and asks about what a later proposal adds. Throws if the user declines. */
 export function approver(
   { yes, dryRun, written: ofCommand = () => undefined }: Approval,
   io: Io,
@@ -33,7 +33,7 @@ export function approver(
   const asks = !yes && !dryRun;
   const where = whereText(connection);
   const agreed = new Set<string>();
-  /** Labels and taints that earlier plans remove. */
+  /** Labels and taints that earlier plans already remove. */
   const known = new Set<string>();
   const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
   const agree = (covers: readonly string[]) => {
@@ -42,20 +42,20 @@ export function approver(
   const warn = warnOnce(io);
   let isAgain = false;
   const sayWhyAgain = ({ written }: Proposal) => {
-    // Of the reconcile that follows the own write, nothing was said before.
+    // Nothing was shown yet about the reconcile that follows the command's own write.
     const isFirstQuestion = ofCommand() !== undefined && written === undefined && agreed.size + weighed.size === 0;
-    // After a write of this command it is not known whether others have changed something, too.
+    // After a write of this command, it is unknown whether others have also changed something.
     if (isAgain && !isFirstQuestion)
       io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'The remaining changes are different now:');
   };
 
-  /** Once for a plan. */
+  /** Show each plan only once. */
   let shown: ClusterPlan | undefined;
-  /** Risks whose impact was computed. */
+  /** Risks whose impact was already computed. */
   const weighed = new Set<string>();
   const impactPlan = ({ plan, asksImpactOf }: Proposal) =>
     asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);
-  /** Returns what it leaves for the question: what evictions mean. */
+  /** Returns texts for the question: the consequences of evictions. */
   const showImpact = async (proposal: Proposal, hasEvictions: boolean): Promise<string[]> => {
     const plan = impactPlan(proposal);
     if (plan === undefined || plan === shown) return [];
@@ -97,10 +97,10 @@ export function approver(
     const isAgreed = proposal.written !== undefined && taints.length > 0 && !grew(taints);
     const covers = [...taints, ...(isAgreed ? [] : (preview?.covers ?? []))];
     const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
-    // The command itself warns about those of the first plan.
+    // The command itself warns about removals in the first plan.
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
     for (const each of removed) known.add(each);
-    // A taint that evicts no pod needs an approval only after another one: then it is new since that was shown.
+    // A taint that evicts no pod needs an approval only if it is new compared to an earlier approval.
     const isNews = (preview !== undefined || agreed.size > 0) && (grew(covers) || late.length > 0);
     const losses = isNews
       ? await newsOf(taints, preview !== undefined && grew(covers) ? preview : undefined, late)
@@ -128,7 +128,7 @@ export function approver(
     agree([...(due?.covers ?? []), ...covers]);
     return 'asked';
   };
-  /** @param late each begins with the name of a node, as do taints */
+  /** @param late each begins with a node name, as taints do */
   const newsOf = async (taints: readonly string[], evicted: EvictionPreview | undefined, late: readonly string[]) => {
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(evicted === undefined ? arriving : []), ...late]);
@@ -144,7 +144,7 @@ export function approver(
 
 const CONTINUE = 'Continue';
 
-/** Where nobody is asked: a table. */
+/** A table, if nobody is asked. */
 async function showEvictions(preview: EvictionPreview | undefined, losses: readonly string[], io: Io): Promise<void> {
   const { renderEvictions } = await import('../impact/print-taint-evictions.ts');
   if (preview !== undefined) io.err(renderEvictions(preview, errorWidth(io)));
@@ -156,7 +156,7 @@ async function risksIn(plan: ClusterPlan): Promise<string[]> {
   return risksOf(plan);
 }
 
-/** io.err() would escape the colour. */
+/** io.err() would escape the colour codes. */
 function writeImpact(text: string | undefined, io: Io): void {
   if (text !== undefined) io.stderr.write(`${sanitizeScreen(text)}\n`);
 }
@@ -182,7 +182,7 @@ function removedFrom(plans: readonly DuePlan[]): string[] {
   );
 }
 
-/** @param changes each begins with the name of a node */
+/** @param changes each begins with a node name */
 function notShown([first, ...others]: readonly string[]): string | undefined {
   if (first === undefined) return undefined;
   return sanitizeLine(`node ${first} (not shown before)${andMore(others.length, ', ')}`);

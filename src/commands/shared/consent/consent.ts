@@ -1,51 +1,51 @@
-/** After a yes everything is read and planned again, and what the new plan adds is asked about again. */
+/** After an approval everything is read and planned again, and the user is asked about what the new plan adds. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 
-/** What a person agrees to before anything is written. */
+/** What a user approves before anything is written. */
 export interface Proposal {
-  /** The plan, or the error where it cannot be made: then the evicted pods are not known. */
+  /** The plan, or the error that prevented it; the evicted pods are then unknown. */
   plan: ClusterPlan | NodepoolError;
-  /** In words, with the pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
+  /** A description with pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
   action?: string;
-  /** Asked on a terminal also where no pod is evicted. */
+  /** Asked on a terminal even if no pod is evicted. */
   question?: Question | undefined;
-  /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
+  /** The plan, or a part of it, whose impact the user is asked about if it is relevant. Undefined: never. */
   asksImpactOf?: ClusterPlan | undefined;
-  /** By earlier steps of a rollout: who agreed to these taints is not asked again about pods that come up there. */
+  /** Set by earlier rollout steps: taints approved there are not asked about again because of new pods. */
   written?: EarlierWrite | undefined;
 }
 
-/** What a command has written before it asks, and how to continue after a no. */
+/** What a command has written before it asks, and how to continue if the user declines. */
 export interface EarlierWrite {
-  /** As `nodepool a was created`. */
+  /** Such as `nodepool a was created`. */
   message: string;
   command: string;
 }
 
 export interface Question {
-  /** What is lost, each once: in the question, in the error of a script, or with --yes in a warning. */
+  /** The losses, each once: in the question, in the error for a script, or with --yes in a warning. */
   losses?: readonly string[];
-  /** What a yes covers, each thing by a name of its own. */
+  /** What an approval covers, a unique name for each item. */
   covers: readonly string[];
-  /** A script, which cannot be asked, needs --yes: what its error says before the losses. */
+  /** Set if a script, which cannot be asked, needs --yes: the text of its error before the losses. */
   needsYes?: readonly string[] | undefined;
 }
 
-/** `clear`: it needs no further yes. `waived`: no question is asked (`--yes`). Throws where evictions are declined. */
+/** `clear`: no approval is needed. `waived`: not asked (`--yes`). Throws if evictions are declined. */
 export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
-/** Asks about what this proposal adds to those agreed to before. @param signal withdraws the question */
+/** Asks about what this proposal adds to the approved ones. @param signal cancels the question */
 export type Approve = (proposal: Proposal, signal?: AbortSignal) => Promise<ConsentAnswer>;
 
 export interface AgreedProposal<P extends Proposal> {
   proposal: P;
-  /** Taints with the effect NoExecute that were agreed to, as noExecuteOf() gives them; undefined: all. */
+  /** Approved NoExecute taints, in the format of noExecuteOf(); undefined: all. */
   consent: ReadonlySet<string> | undefined;
 }
 
-/** @param propose reads and plans at each call. Undefined when a person said no */
+/** @param propose reads and plans at each call. Returns undefined if the user declined */
 export async function agree<P extends Proposal>(
   propose: () => Promise<P>,
   approve: Approve,
@@ -61,7 +61,7 @@ export async function agree<P extends Proposal>(
   }
 }
 
-/** The plan, or why it cannot be made where the cluster refuses to be read. */
+/** The plan, or the error if the cluster cannot be read. */
 export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<ClusterPlan | NodepoolError> {
   try {
     return await plan();
@@ -71,7 +71,7 @@ export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<Clu
   }
 }
 
-/** For a command that writes no nodes. */
+/** For commands that do not write nodes. */
 export const NO_CHANGE: ClusterPlan = {
   nodes: [],
   later: [],

@@ -1,4 +1,4 @@
-/** Warnings about pools that were created or edited. */
+/** Warnings about created or edited pools. */
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { NodePoolsClient } from '../../../kube/cluster.ts';
@@ -8,10 +8,10 @@ import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
-/** `policy`: the cluster keeps kubelets from joining pools. `known`: another pool has such a risk already, so that this was said. */
+/** `policy`: a policy keeps kubelets from joining pools. `known`: another pool already had such a risk and warning. */
 export type Protection = 'policy' | 'known' | 'none';
 
-/** Reads nothing where no kubelet gains anything by joining one of the pools. */
+/** Reads nothing if no kubelet gains anything by joining one of the pools. */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests, cluster }: { manifests: Connection['manifests']; cluster: { pools: Pick<NodePoolsClient, 'list'> } },
@@ -28,7 +28,7 @@ export async function readProtection(
   return others.some(pool => kubeletRisk(coercePool(pool)) !== undefined) ? 'known' : 'none';
 }
 
-/** Pools that a kubelet could join or leave by itself, or that nodes cannot register into. */
+/** Warns about pools that a kubelet could join or leave by itself, or that nodes cannot register into. */
 export async function warnOfKubelets(
   pools: readonly NodePool[],
   protection: Protection | Promise<Protection>,
@@ -36,7 +36,7 @@ export async function warnOfKubelets(
 ): Promise<void> {
   const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
   const read = await protection;
-  // `doctor` lists the others.
+  // `doctor` lists the other pools.
   if (read === 'known') return;
   const hasPolicy = read === 'policy';
   const risks = pools.flatMap(pool => {
@@ -59,7 +59,7 @@ export async function warnOfKubelets(
   else showWarning(io, { message, next: 'run `kubectl nodepool install --policies` once per cluster' });
 }
 
-/** Whether the edit makes it so, or otherwise: what was said of the pool before is not said again. */
+/** Whether the edit creates or changes the risk: an earlier warning is not repeated. */
 export async function isKubeletRiskNew(before: NodePool, after: NodePool): Promise<boolean> {
   const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
   const [was, is] = [before, after].map(pool => {
@@ -69,10 +69,10 @@ export async function isKubeletRiskNew(before: NodePool, after: NodePool): Promi
   return was !== is;
 }
 
-/** Pools that the warning names. */
+/** Maximum number of pools in the warning. */
 const MAX_NAMED = 5;
 
-/** Labels and taints that a cloud, a provisioner or other software sets. @param transientKeys of --transient-keys */
+/** Warns about labels and taints that clouds, provisioners etc. set. @param transientKeys from --transient-keys */
 export async function warnOfOthersKeys(
   pools: readonly NodePool[],
   io: ErrorIo,
@@ -97,7 +97,7 @@ export async function warnOfOthersKeys(
   }
 }
 
-/** Warns about fields that the next `kubectl apply` of the pool's file would set back. */
+/** Warns about fields that the next `kubectl apply` of the pool's file would revert. */
 export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
   const { takenBackByApply } = await import('../../../nodepool/spec/annotations.ts');
   const paths = takenBackByApply(pool);
@@ -106,7 +106,7 @@ export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
   showWarning(io, { message, next: 'also change the file' });
 }
 
-/** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
+/** Undefined unless the pool is being deleted: then its nodes are released, whatever its spec says. */
 export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
   if (deletionTimestamp === undefined) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** Warns of pools that no node matches, and names the labels of nodes that nearly match. */
+/** Warns about pools that no node matches, and names the labels of nodes that almost match. */
 import type { Warning } from '../../../nodepool/errors.ts';
 import { ownValue } from '../../../nodepool/json.ts';
 import { meetsNode } from '../../../nodepool/membership/label-query.ts';
@@ -17,17 +17,17 @@ import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
-/** Values of a label, and requirements, that a message names. */
+/** Maximum number of label values, and of requirements, in a message. */
 const MAX_NAMED = 3;
 
 type NoMatch = Exclude<Warning, string>;
 type NodeWithLabels = Pick<Node, 'labels'>;
-/** How many nodes have each value, by key. */
+/** For each key, the number of nodes with each value. */
 type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Of the pools without members. @param pools by name */
+/** Warnings for pools without members. @param pools by name */
 export function emptyPoolWarnings(state: ClusterState, pools: readonly string[]): NoMatch[] {
-  // For the other pools the index is enough; it does not go through all nodes.
+  // The index alone rules out the other pools, without a loop over all nodes.
   const empty = pools.filter(
     name => state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,
   );
@@ -38,13 +38,13 @@ export function emptyPoolWarnings(state: ClusterState, pools: readonly string[])
   );
 }
 
-/** None without any node: in a new cluster every pool is empty. @param nodes all nodes */
+/** Empty if there are no nodes: in a new cluster every pool is empty. @param nodes all nodes */
 export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly NodeWithLabels[]): NoMatch[] {
   if (nodes.length === 0) return [];
   let counts: LabelCounts | undefined;
   return pools.flatMap(pool => {
     const selector = membershipSelector(pool);
-    // An empty selector is written to match nothing.
+    // An empty selector matches nothing on purpose.
     if (isEmpty(selector) || !isSelectorKnown(pool)) return [];
     const isMatching = compileSelector(selector);
     if (nodes.some(({ labels }) => isMatching(labels))) return [];
@@ -71,7 +71,7 @@ function countLabels(nodes: readonly NodeWithLabels[]): LabelCounts {
   return counts;
 }
 
-/** Of the requirements that no node meets; where each is met by some node, of those that alone keep nodes out. */
+/** Requirements that no node meets; if each is met by some node, those that alone exclude nodes. */
 function missesOf(parts: readonly SelectorPart[], nodes: readonly NodeWithLabels[], counts: LabelCounts): string[] {
   const unmet = parts.filter(part => {
     const values = counts.get(part.key);
@@ -87,7 +87,7 @@ function missesOf(parts: readonly SelectorPart[], nodes: readonly NodeWithLabels
   return [...alone].map(([{ text }, count]) => `${have(count, 'match', 'matches')} all but ${text}`);
 }
 
-/** Undefined where no node has the label or a similar one. */
+/** Undefined if no node has the label or a similar one. */
 function missOf(part: SelectorPart, counts: LabelCounts): string | undefined {
   const { key } = part;
   const values = counts.get(key);

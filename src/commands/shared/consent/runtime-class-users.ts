@@ -1,4 +1,4 @@
-/** The workloads whose RuntimeClass is deleted, and the question about them. */
+/** Finds workloads whose RuntimeClass is deleted, and asks about them. */
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { planRuntimeClass, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
@@ -9,12 +9,12 @@ import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { valueOrRefusal } from '../refusals.ts';
 import type { Question } from './consent.ts';
 
-/** A loss for each RuntimeClass that is named, and for what could not be read. */
+/** A loss for each RuntimeClass in use, and for what could not be read. */
 export type RuntimeClassUsers = Required<Pick<Question, 'covers' | 'losses'>>;
 
 const MAX_NAMED = 10;
 
-/** Reads no workloads where no RuntimeClass is deleted. What cannot be read may name one: it is asked about as well. */
+/** Reads no workloads if no RuntimeClass is deleted. Also asks about unreadable workloads, which may use one. */
 export async function findRuntimeClassUsers(
   runtimeClasses: readonly string[],
   workloads: () => Promise<WorkloadsPort>,
@@ -41,7 +41,7 @@ export async function findRuntimeClassUsers(
   };
 }
 
-/** The RuntimeClasses that are deleted with the pools, without those of other owners. It needs no nodes, as a plan does. */
+/** The RuntimeClasses that are deleted with the pools, except those of other owners. Needs no nodes, unlike a plan. */
 export function classesDeletedWith(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
   const marked = pools.map(pool => ({ ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } }));
   return deletedClasses(marked, existing);
@@ -67,7 +67,7 @@ function mayName(unread: string, runtimeClass: string): string {
   return `${unread} cannot be read and may use ${runtimeClass}`;
 }
 
-/** `Deployment ml/train`, as a yes covers it: pods come and go. */
+/** `Deployment ml/train`. An approval covers workloads, because pods come and go. */
 function workloadName({ kind, namespace, name }: Workload): string {
   return `${kind} ${namespace}/${name}`;
 }

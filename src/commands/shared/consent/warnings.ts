@@ -1,6 +1,6 @@
 /**
- * Warnings before a write: selectors that match too much, and labels and taints of others that a pool removes. And what questions
- * say about nodes that leave a pool.
+ * Warnings before a write about selectors that match too much and about labels and taints of others that a pool
+ * removes, and texts for questions about nodes that leave a pool.
  */
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
@@ -26,7 +26,7 @@ import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 const MAX_NAMED = 5;
 
-/** Undefined for a pool that requires a label and has no control-plane nodes, or names their role. */
+/** Undefined for a pool that requires a label and either has no control-plane nodes or selects their role. */
 export function wideWarning(pool: NodePool, nodes: readonly LabelledNode[]): Warning | undefined {
   if (!isSelectorKnown(pool)) return undefined;
   const selector = membershipSelector(pool);
@@ -51,7 +51,7 @@ export function wideWarning(pool: NodePool, nodes: readonly LabelledNode[]): War
   };
 }
 
-/** Of the pools that control-plane nodes join by the plan. */
+/** For pools that control-plane nodes join according to the plan. */
 export function joiningWarnings(state: ClusterState, pools: readonly string[], { nodes }: ClusterPlan): Warning[] {
   const joined = new Set(
     nodes.flatMap(({ node, owner, previous }) => (owner !== previous && isControlPlane(node.labels) ? owner : [])),
@@ -62,9 +62,9 @@ export function joiningWarnings(state: ClusterState, pools: readonly string[], {
   });
 }
 
-// `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it.
+// `unmanaged: Remove` also removes labels of clouds, CNIs and GPU operators; the first plan that does so warns.
 
-/** @param areShown the changes, below the warning @param among which nodes they are made, if not all */
+/** @param areShown the changes follow the warning @param among the nodes with changes, if not all */
 export function firstStripWarning(
   state: ClusterState,
   name: string,
@@ -83,14 +83,14 @@ export function firstStripWarning(
   return [{ message, next }];
 }
 
-/** Whether the pool that wrote the record has stripped something already. */
+/** Whether the pool that wrote the record has already removed unmanaged values. */
 function removedUnmanaged(record: AppliedRecord | undefined): boolean {
   return [...(record?.labels.values() ?? []), ...(record?.taints.values() ?? [])].some(slot => slot.value === null);
 }
 
-// What questions say about nodes that leave a pool.
+// Texts for questions about nodes that leave a pool.
 
-/** A text for each thing that a yes covers. */
+/** A text for each item that an approval covers. */
 export function leavesText(node: string): string {
   return `node ${node} leaves`;
 }

@@ -1,4 +1,4 @@
-/** One guarded patch a node, and none where it is so already. Nodes in the maintenance of others are not changed. */
+/** Sends one guarded patch per node, and none if nothing changes. Nodes under maintenance by others are not changed. */
 
 import { conflictDelay } from '../../../controller/backoff.ts';
 import type { ClusterReader, DryRun, NodesClient } from '../../../kube/cluster.ts';
@@ -26,34 +26,34 @@ import {
   unrecordedWarning,
 } from './maintenance.ts';
 
-/** Clients and options for the writes of nodes. */
+/** Clients and options for writing nodes. */
 export interface CordonOptions {
   cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
   maintenance: MaintenanceClient;
   dryRun: DryRun;
   now: () => Date;
-  /** Between two attempts after a conflict. */
+  /** Waits between two attempts after a conflict. */
   sleep: (ms: number) => Promise<void>;
-  /** Who has cordoned a node since the user agreed to the uncordon. Undefined: any cordon is lifted. */
+  /** Who cordoned a node after the user approved the uncordon. Undefined: any cordon is lifted. */
   laterCordon?: ((node: Node) => Promise<{ by: string } | undefined>) | undefined;
 }
 
 export type CordonResult =
   | {
-      /** `maintained`: only the maintenance changed. `left`: it ended, and the node was unschedulable before it. */
+      /** `maintained`: only the maintenance changed. `left`: it ended, but the node was already cordoned before. */
       kind: 'changed' | 'maintained' | 'already' | 'left';
       node: string;
       change?: MaintenanceChange;
-      /** Why the maintenance is not published as a condition, or no Event tells of its end. */
+      /** Why the maintenance is not published as a condition, or why no Event reports its end. */
       warnings?: Warning[];
     }
   | { kind: 'gone'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
 
-/** Conflicts in a row after which a node is an error. */
+/** Consecutive conflicts after which a node fails. */
 const MAX_ATTEMPTS = 20;
 
-/** The nodes that are meant, by pool and name; without names, all. Throws when a pool does not exist or a node is no member; writes nothing. */
+/** The requested nodes by pool and name; without names, all. Throws if a pool does not exist or a node is no member. */
 export async function findNodes(
   command: 'cordon' | 'uncordon',
   named: { pools: readonly string[]; nodes: readonly string[] },
@@ -64,7 +64,7 @@ export async function findNodes(
   return chooseMembers([...members.values()].flat(), named.nodes, pools, nodes);
 }
 
-/** Of the members those with these names; without names, all. @param nodes all: another node's name is no short name */
+/** The members with these names; without names, all. @param nodes all: another node's name is not a short name */
 export function chooseMembers(
   members: Node[],
   names: readonly string[],
@@ -84,7 +84,7 @@ export function chooseMembers(
   return members.filter(node => found.includes(node.name));
 }
 
-/** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
+/** Starts all writes at once: the connection limits those in flight. A failure does not stop the others. */
 export function cordonNodes(
   nodes: readonly Node[],
   change: CordonChange,
@@ -93,7 +93,7 @@ export function cordonNodes(
   return nodes.map(node => cordonNode(node, change, options));
 }
 
-/** A refusal is a value. @param node as it was seen last: another node of that name is `gone`, and not changed */
+/** Returns refusals as values. @param node as last seen: a new node of the same name is `gone`, and not changed */
 export async function cordonNode(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
   try {
     return await writeCordon(node, change, options);
@@ -110,7 +110,7 @@ async function writeCordon(node: Node, change: CordonChange, options: CordonOpti
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (current?.uid !== uid) return { kind: 'gone', node: name };
     const owner = needsOwner(current, change) ? await maintenance.owner() : undefined;
-    // A maintenance that somebody has begun since is not the one that the user wants to take over.
+    // A maintenance that began later is not the one that the user wants to take over.
     const takeover = change.takeover === true && current.maintenance === node.maintenance;
     const plan = planCordon(current, { ...change, takeover }, owner, now());
     if (plan.kind === 'refused') {
@@ -201,7 +201,7 @@ function notMembers(nodes: string[], pools: readonly string[], similar: readonly
   );
 }
 
-/** The members of each pool, all nodes, and the owner of a node read later. Throws for a pool that does not exist. */
+/** The members of each pool, all nodes, and the owner of a node read later. Throws if a pool does not exist. */
 export async function readMembers(
   command: string,
   names: readonly string[],

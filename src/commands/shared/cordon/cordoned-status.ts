@@ -1,4 +1,4 @@
-/** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
+/** Keeps `status.unschedulableNodeCount` correct after a cordon: otherwise `get` shows the last reconcile's number. */
 
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { ClusterReader, NodePoolsClient } from '../../../kube/cluster.ts';
@@ -9,7 +9,7 @@ const MAX_ATTEMPTS = 5;
 
 type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
 
-/** Writes the number of unschedulable members where it differs; no status where there is none. @returns a warning */
+/** Writes the number of unschedulable members if it differs, but creates no status. @returns a warning */
 export async function recordCordoned(
   names: readonly string[],
   cluster: CordonedStatusPort,
@@ -23,7 +23,7 @@ export async function recordCordoned(
   return `the cordoned nodes in the status are from the last reconcile: ${recorded.refusal.oneLine}`;
 }
 
-/** @returns the pools that somebody else changed meanwhile */
+/** @returns the pools that somebody else changed in the meantime */
 async function record(names: readonly string[], cluster: CordonedStatusPort): Promise<string[]> {
   const { members, pools } = await readMembers('cordon', names, cluster);
   const changed: string[] = [];
@@ -40,7 +40,7 @@ async function record(names: readonly string[], cluster: CordonedStatusPort): Pr
   return changed;
 }
 
-/** Updates the number of cordoned nodes in the status of pools, after a command that cordons or uncordons. */
+/** Updates the number of cordoned nodes in the status of pools after a command that cordons or uncordons. */
 export async function showCordonedStatus(
   pools: readonly string[],
   cluster: CordonedStatusPort,

@@ -13,7 +13,7 @@ export const maintenanceFlags = {
   takeover: takeoverFlag,
 };
 
-/** Undefined where none of the flags is set. Throws usage errors. */
+/** Undefined if none of the flags is set. Throws usage errors. */
 export function parseMaintenance(
   { reason, until }: { reason?: string | undefined; until?: string | undefined },
   now: Date,
@@ -26,7 +26,7 @@ export function parseMaintenance(
   return { reason, until: until === undefined ? undefined : parseUntil(until, now) };
 }
 
-// The time in `--until`.
+// Parses the time in `--until`.
 
 const HOW = 'write it like 2h, 3d, 18:00, 2027-01-31 or 2027-01-31T18:00:00Z';
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -34,9 +34,9 @@ const MAX_YEAR = 9999;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * A duration from now (`90m`, `1d12h`), a local time of day, the next one as at(1) takes it (`18:00`), a date, which is the start
- * of that day in local time, or a date with a time, local without an offset (RFC 3339). Returns RFC 3339 in UTC, to the second. Throws a usage error that names the flag, also
- * for a time that is past.
+ * Accepts a duration from now (`90m`, `1d12h`), the next occurrence of a local time of day, as in at(1) (`18:00`), a
+ * date, meaning the start of that day in local time, or a date with a time, local without an offset (RFC 3339). Returns
+ * RFC 3339 in UTC, to the second. Throws a usage error that names the flag, also for a time in the past.
  */
 export function parseUntil(text: string, now: Date): string {
   const end =
@@ -64,7 +64,7 @@ function nextTimeOfDay(text: string, now: Date): Date | undefined {
   const end = new Date(now);
   end.setHours(Number(hours), Number(minutes), 0, 0);
   if (end.getTime() <= now.getTime()) {
-    // Of the next day: 24 hours later would be another time of day where the clocks change.
+    // On the next day: 24 hours later would be another time of day when the clocks change.
     end.setDate(end.getDate() + 1);
     end.setHours(Number(hours), Number(minutes), 0, 0);
   }
@@ -78,7 +78,7 @@ function dateAndTime(text: string): Date | undefined {
     );
   if (match === null) return undefined;
   const [, year = '', month = '', day = '', hours = '', minutes = '', seconds = ':00', zone = ''] = match;
-  // Date takes the 31st of February for the 3rd of March.
+  // Date would turn February 31 into March 3.
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   if (Number(month) < 1 || Number(month) > 12 || Number(day) < 1 || Number(day) > days) return undefined;
   return new Date(`${year}-${month}-${day}T${hours}:${minutes}${seconds}${zone.toUpperCase()}`);

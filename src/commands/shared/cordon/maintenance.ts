@@ -1,4 +1,4 @@
-/** The user's name, and the condition that publishes a maintenance: both are requested only where a node needs them. */
+/** The user's name, and the condition that publishes a maintenance: both are only requested if a node needs them. */
 
 import { conflictDelay } from '../../../controller/backoff.ts';
 import type { MaintenancePort, NodeCondition, PublishedMaintenance } from '../../../kube/resources/maintenance.ts';
@@ -17,11 +17,11 @@ import type { Node } from '../../../nodepool/types.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
 export interface MaintenanceClient {
-  /** Asks once. */
+  /** Sends one request and caches the answer. */
   owner(): Promise<MaintenanceOwner>;
-  /** Publishes the maintenance of the node, where the server has a condition for it. @returns why it could not */
+  /** Publishes the node's maintenance if the server has a condition for it. @returns why it failed */
   publish(node: Node): Promise<NodepoolError | undefined>;
-  /** Creates an Event about a maintenance that ended, as the node no longer has it. @returns why it could not */
+  /** Creates an Event about a maintenance that ended, which the node no longer has. @returns why it failed */
   record(node: Node, ended: EndedMaintenance): Promise<NodepoolError | undefined>;
 }
 
@@ -83,7 +83,7 @@ export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
   return { message: `no Event records the end of the maintenance, so history does not show it: ${oneLine}`, next };
 }
 
-/** Names in one warning. */
+/** Maximum number of names in one warning. */
 const MAX_NODES = 10;
 
 interface NodeInMaintenance {
@@ -91,7 +91,7 @@ interface NodeInMaintenance {
   holder: Maintenance;
 }
 
-/** Those of the nodes that are in the maintenance of another user: they will not be changed. */
+/** The nodes that are under maintenance by another user: they will not be changed. */
 export async function nodesInMaintenance(
   nodes: readonly Node[],
   { takeover = false }: Pick<CordonChange, 'takeover'>,
@@ -118,16 +118,16 @@ export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: (
   });
 }
 
-// Publishes the maintenance of a node as its condition MaintenanceInProgress, a name that Kubernetes reserves from 1.37 on
-// (KEP-5683). The annotation decides: the condition follows the node as it is read for the write, so a run that was killed
-// in between is completed by the next one; the maintenance of another user is not changed.
+// Publishes the maintenance of a node as its condition MaintenanceInProgress, a name that Kubernetes reserves from 1.37
+// on (KEP-5683). The annotation is authoritative: the condition follows the node as read for the write, so the next run
+// completes a run that was killed in between. The maintenance of another user is not changed.
 
 const MAINTENANCE_CONDITION = 'MaintenanceInProgress';
-/** Identifies conditions of this program: Kubernetes defines no owner of the condition. */
+/** Identifies conditions of this program, because Kubernetes defines no owner of the condition. */
 export const CONDITION_REASON = 'NodepoolMaintenance';
 
 const FIRST_MINOR = 37;
-/** Conflicts in a row: kubelets write the status of their node every few seconds at most. */
+/** Consecutive conflicts: kubelets write the status of their node at most every few seconds. */
 const MAX_ATTEMPTS = 20;
 
 interface MaintenanceDeps {
@@ -136,7 +136,7 @@ interface MaintenanceDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
-/** Throws NodepoolError. @param node as it was read or written last */
+/** Throws NodepoolError. @param node as last read or written */
 export async function publishMaintenance(node: Node, { open, serverVersion, sleep }: MaintenanceDeps): Promise<void> {
   const isPublished = node.conditions?.includes(MAINTENANCE_CONDITION) === true;
   if (!isPublished) {
@@ -158,7 +158,7 @@ export async function publishMaintenance(node: Node, { open, serverVersion, slee
   }
 }
 
-/** Whether the server's version has the name of the condition. @param version as `v1.37.2-eks-1` */
+/** Whether this server version defines the condition. @param version such as `v1.37.2-eks-1` */
 export function hasCondition(version: string): boolean {
   const [, major = '', minor = ''] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= FIRST_MINOR);

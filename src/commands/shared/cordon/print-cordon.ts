@@ -1,4 +1,4 @@
-/** Messages about cordoned and uncordoned nodes, in kubectl's words: for `cordon`, `uncordon`, `drain` and `view`. */
+/** Messages about cordoned and uncordoned nodes, in kubectl's wording: for `cordon`, `uncordon`, `drain` and `view`. */
 import { showError } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import {
@@ -22,7 +22,7 @@ export type NodeLine =
   | { to: 'out' | 'err'; text: string }
   | { to: 'error'; message: string; next?: string | undefined };
 
-/** @param suffix of the message, as ` (dry run)` */
+/** @param suffix of the message, such as ` (dry run)` */
 export function cordonLine(result: CordonResult, unschedulable: boolean, suffix: string): NodeLine {
   const action = unschedulable ? 'cordon' : 'uncordon';
   const name = sanitizeLine(result.node);
@@ -46,7 +46,7 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
   }
 }
 
-/** The line for a node that is cordoned stays kubectl's, also where a maintenance begins. */
+/** The line for a cordoned node is the same as kubectl's, even if a maintenance begins. */
 function changeText(change: MaintenanceChange | undefined, kind: CordonResult['kind']): string {
   switch (change?.kind) {
     case undefined:
@@ -75,14 +75,14 @@ export function cordonError(
   return { to: 'error', message: `unable to ${action} node "${node}": ${message}`, next };
 }
 
-/** Prints a line where it belongs. Its text is escaped by the renderer, an error by showError(). */
+/** Prints a line to its stream. The renderer has escaped its text; showError() escapes an error. */
 export function printLine(line: NodeLine, io: Io): void {
   if (line.to === 'out') io.out(line.text);
   else if (line.to === 'error') showError(io, line);
   else io.err(line.text);
 }
 
-// The maintenance of nodes: in tables as one word, in JSON, and what a command begins.
+// The maintenance of nodes: as one word in tables, as JSON, and as announced by a command.
 
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 /** From here on, formatDuration() shows whole minutes. */
@@ -111,7 +111,7 @@ function endText(until: string, now: Date): string {
   return remainingMs > 0 ? `${formatLeft(remainingMs)}-left` : `overdue-${formatDuration(-remainingMs)}`;
 }
 
-/** Rounded up to the unit that is shown: what was set to 3 days is not shown as 2 days and 23 hours. */
+/** Rounded up to the displayed unit: an end set to 3 days must not appear as 2 days and 23 hours. */
 function formatLeft(milliseconds: number): string {
   const unit = milliseconds > NO_SECONDS_MS ? MINUTE_MS : SECOND_MS;
   return formatDuration(Math.ceil(milliseconds / unit) * unit);
@@ -121,7 +121,7 @@ function ownerName({ name, from }: MaintenanceOwner): string {
   return from === 'server' ? name : `${name}(kubeconfig)`;
 }
 
-/** In a sentence, for a screen of one node: `alice since …, until … (2h left): kernel upgrade`. */
+/** A sentence for the screen of one node: `alice since …, until … (2h left): kernel upgrade`. */
 export function maintenanceLine(node: CordonedNode, now: Date): string | undefined {
   const state = maintenanceOf(node);
   if (state === undefined) return undefined;
@@ -142,13 +142,13 @@ function relativeEnd(until: string, now: Date): string {
   return remainingMs > 0 ? `${formatLeft(remainingMs)} left` : `overdue for ${formatDuration(-remainingMs)}`;
 }
 
-/** What a command is about to write, with the time that `--until` means. */
+/** What a command is about to write, with the resolved time of `--until`. */
 export function requestedText(owner: MaintenanceOwner, { reason, until }: RequestedMaintenance, now: Date): string {
   const end = until === undefined ? '' : ` until ${until} (${relativeEnd(until, now)})`;
   return sanitizeLine(`Maintenance by ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-/** In JSON; null without one. */
+/** As JSON; null without a maintenance. */
 export function maintenanceItem(node: CordonedNode, now: Date): Record<string, unknown> | null {
   const state = maintenanceOf(node);
   if (state === undefined) return null;

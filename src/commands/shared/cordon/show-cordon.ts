@@ -23,7 +23,7 @@ import { showCordonedStatus } from './cordoned-status.ts';
 import { type MaintenanceClient, maintenanceClient } from './maintenance.ts';
 import { cordonLine, printLine, requestedText } from './print-cordon.ts';
 
-/** The flags of both commands. */
+/** Flags of both commands. */
 export const cordonFlags = {
   ...poolChoiceFlags,
   node: membersFlag,
@@ -31,10 +31,10 @@ export const cordonFlags = {
 };
 
 export interface CordonFlags extends PoolChoiceFlags {
-  /** Members to include; undefined: all. */
+  /** Only these members; undefined: all. */
   node?: readonly string[] | undefined;
   'dry-run': DryRun;
-  /** Of `uncordon`. */
+  /** Only for `uncordon`. */
   yes?: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function showCordon(
   return failed ? EXIT.error : EXIT.done;
 }
 
-/** More would make a command line that nobody reads. */
+/** A longer command line would be hard to read. */
 const MAX_NODES = 20;
 
 function uncordonOf(pools: readonly string[], nodes: readonly string[]): string {
@@ -114,17 +114,17 @@ function uncordonOf(pools: readonly string[], nodes: readonly string[]): string 
   return `kubectl nodepool uncordon ${pools.join(' ')} --node ${names}`;
 }
 
-// Nodes that an uncordon would open although this program has not cordoned them: somebody may still need them closed.
+// Nodes that an uncordon would open although this program did not cordon them: others may still need the cordon.
 
 export interface ForeignCordon {
   node: Node;
-  /** `kubectl-cordon, 2026-11-24T15:00:00Z`: the field manager, with the time of its last write to the node. */
+  /** `kubectl-cordon, 2026-11-24T15:00:00Z`: the field manager, and the time of its last write to the node. */
   by: string;
-  /** RFC 3339: that time. */
+  /** That time, in RFC 3339. */
   time?: string | undefined;
 }
 
-/** Names in the question. */
+/** Maximum number of names in the question. */
 const MAX_NAMED = 5;
 const PATH = ['spec', 'unschedulable'];
 
@@ -134,7 +134,7 @@ interface CordonReaders {
   now: () => Date;
 }
 
-/** Asks for the metadata of each node that would be opened. A cordon by this program is nobody else's. */
+/** Reads the metadata of each node that would become schedulable. Ignores cordons by this program. */
 async function foreignCordons(
   nodes: readonly Node[],
   change: Pick<CordonChange, 'takeover'>,
@@ -158,7 +158,7 @@ async function foreignCordons(
   return found.flat().toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1));
 }
 
-/** Finds a cordon that a yes to these did not cover: see CordonOptions. */
+/** Finds a cordon that was not covered by the approval of these: see CordonOptions. */
 export function laterCordonOf(
   theirs: readonly ForeignCordon[],
   change: Pick<CordonChange, 'takeover'>,
@@ -174,7 +174,7 @@ export function laterCordonSince(
   change: Pick<CordonChange, 'takeover'>,
   deps: CordonReaders,
 ): FindCordon {
-  // The server's times have no fractions of a second.
+  // The server's timestamps have whole seconds.
   const since = Math.floor(askedAt.getTime() / 1000) * 1000;
   return laterCordon(change, deps, ({ time }) => time === undefined || Date.parse(time) >= since);
 }
@@ -193,7 +193,7 @@ function coverOf({ node, by }: ForeignCordon): string {
   return `cordon of ${node.uid} by ${by}`;
 }
 
-/** A yes covers these cordons, and no later one. */
+/** An approval covers these cordons, and no later ones. */
 function cordonsQuestion(found: readonly ForeignCordon[]): Question {
   return { losses: [cordonsText(found)], covers: found.map(coverOf), needsYes: [] };
 }

@@ -1,4 +1,4 @@
-/** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
+/** Creates pools, and makes nodes their members. Checks everything before anything is written. */
 
 import { createLimiter } from '../../../controller/limiter.ts';
 import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
@@ -29,33 +29,33 @@ import { alreadyExists } from './pool-exists.ts';
 
 export interface CreateOptions {
   pools: NodePool[];
-  /** Nodes to make members of the one pool. */
+  /** Nodes to add to the one pool. */
   nodes: string[];
   concurrency: number;
   dryRun: DryRun;
-  /** The files that the pools come from, as they were given; empty: from flags. */
+  /** The files of the pools, as given by the user; empty: from flags. */
   files?: readonly string[];
-  /** A person is asked: plans what a reconcile of the new pools would do to all their nodes, where they can be read. */
+  /** Plan what a reconcile of the new pools would do to their nodes, if these can be read, to ask the user. */
   looksAhead?: boolean;
 }
 
 export interface CreateDeps {
   cluster: ClusterPort;
   approve: Approve;
-  /** Runs what writes, with a signal that stops it between two writes. Without it nothing does. */
+  /** Runs the writes with a signal that stops between two of them. Without it, the writes cannot be stopped. */
   stoppable?<T>(work: (signal: AbortSignal | undefined) => Promise<T>): Promise<T>;
 }
 
 export interface CreateResult {
-  /** As the server has them (as they would be sent, for a client dry run). */
+  /** As stored by the server (for a client dry run, as they would be sent). */
   created: RawPool[];
-  /** Of pools that were not created, or not as they were sent. */
+  /** For pools that were not created, or that differ from what was sent. */
   errors: NodepoolError[];
 }
 
 const MAX_NAMED = 5;
 
-/** As kubectl create, a pool that cannot be created does not stop the others. Throws before anything is written. */
+/** Like kubectl create, continues if a pool cannot be created. Throws before anything is written. */
 export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<CreateResult> {
   for (const pool of options.pools) assertValid(pool);
   assertDistinct(options.pools);
@@ -125,7 +125,7 @@ async function create(
   return { created, errors };
 }
 
-/** Nodes are neither labelled nor reconciled for a pool that the server altered. */
+/** If the server altered a pool, its nodes are neither labelled nor reconciled. */
 function createdOtherwise(error: NodepoolError, dryRun: boolean): NodepoolError {
   return new NodepoolError('cluster', `${dryRun ? '' : 'created, but '}${error.oneLine}`, error.next);
 }
@@ -136,7 +136,7 @@ async function join(
   { concurrency }: CreateOptions,
   { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<void> {
-  // Stops between two nodes, as after Ctrl-C. The transport limits the requests themselves.
+  // Ctrl-C stops between two nodes. The transport limits the requests themselves.
   const limitNodes = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
   const remaining: string[] = [];
@@ -144,7 +144,7 @@ async function join(
     if (signal?.aborted) remaining.push(node.name);
     else await patchLabels(node, change, cluster.nodes);
   };
-  // Waits for all: nothing is written after an error was thrown.
+  // Waits for all of them, so that nothing is written after an error was thrown.
   const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
   const [first] = errors;
@@ -166,7 +166,7 @@ async function join(
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
 }
 
-/** @param nodes that are left, of which the first few are named */
+/** @param nodes the remaining ones; the first few are named */
 function interrupted(
   what: string,
   next = 'run the command again for the remaining pools',
@@ -186,7 +186,7 @@ function labelsFor(node: Node, pool: NodePool): LabelPatch {
   }
 }
 
-/** Throws one error with every field that is wrong. */
+/** Throws one error with all invalid fields. */
 export function assertValid(pool: NodePool): void {
   const errors = validatePool(pool);
   if (errors.length > 0) throw fieldErrors(`nodepool ${pool.metadata.name}`, errors);
@@ -202,7 +202,7 @@ function assertDistinct(pools: NodePool[]): void {
   }
 }
 
-/** Throws when the pool exists, or a node does not, belongs to another pool or has another value of a label. */
+/** Throws if the pool exists, or if a node does not exist, belongs to another pool or has another label value. */
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
@@ -234,29 +234,29 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   return nodes;
 }
 
-/** The error, with the names of the pools that were not tried. */
+/** Adds the names of the pools that were not tried to the error. */
 function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
   if (others.length === 0) return error;
   const names = others.map(({ metadata }) => metadata.name).join(', ');
   return new NodepoolError(error.kind, `${error.oneLine} (not created: ${names})`, error.next, { cause: error });
 }
 
-// What new pools would do to nodes, before they are created.
+// What new pools would do to nodes, planned before they are created.
 
 interface NewPools {
   pools: NodePool[];
 }
 
-/** What a reconcile of the new pools would do, as far as it may evict pods: nodes are read only then. @param nodes to be labelled */
+/** What a reconcile of the new pools would do; nodes are read only if it may evict pods. @param nodes to be labelled */
 async function planCreate(wanted: NewPools, nodes: Node[], cluster: ClusterReader): Promise<ClusterPlan> {
-  // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
+  // The labels of --nodes may move a node to another pool; an existing member stays in its pool.
   if (nodes.length === 0 && !mayEvict([], wanted.pools)) return NO_CHANGE;
   const existing = await cluster.pools.listCoerced();
   if (!mayEvict(existing, wanted.pools)) return NO_CHANGE;
   return planCreation(wanted, nodes, cluster, existing);
 }
 
-/** As planCreate(), but always. @param existing pools, where they were read */
+/** Like planCreate(), but always reads nodes. @param existing pools, if already read */
 async function planCreation(
   wanted: NewPools,
   nodes: Node[],
@@ -278,14 +278,14 @@ function labelsOf({ pools: [pool] }: NewPools, nodes: Node[]): Map<string, Label
   return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool).labels]));
 }
 
-// Membership labels of nodes, written with one guarded patch a node: no concurrent change is lost.
+// Writes membership labels with one guarded patch per node, so that no concurrent change is lost.
 
-/** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
+/** What to write to a node: labels to set, or null to remove, and optionally the record. */
 type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
 
 const MAX_ATTEMPTS = 20;
 
-/** Writes what `change` returns, after every conflict again. Undefined when the node is gone. It may throw. */
+/** Writes what `change` returns, again after every conflict. `change` may throw. Undefined if the node is gone. */
 async function patchLabels(
   node: Node,
   change: (current: Node) => LabelChange,
@@ -314,7 +314,7 @@ async function patchLabels(
   );
 }
 
-/** Has the server check the first write, which stands for all, before what would be there in vain. */
+/** Lets the server validate one representative write before the pool is created in vain. */
 async function tryLabels(
   nodes: readonly Node[],
   labels: Record<string, string>,
@@ -322,7 +322,7 @@ async function tryLabels(
 ): Promise<void> {
   const first = nodes.find(node => !isLabelled(node, { labels }));
   if (first === undefined) return;
-  // A conflict does not predict the next attempt, and a node that is gone is reported by its own write.
+  // A conflict does not predict the next attempt, and the actual write reports a node that is gone.
   await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { isTrial: true });
 }
 

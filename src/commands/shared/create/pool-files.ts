@@ -1,4 +1,4 @@
-/** The pools of `-f`, as a file declares them. */
+/** The pools of `-f`, as declared in the files. */
 import { showNote } from '../../../cli/errors.ts';
 import type { InputOptions } from '../../../cli/input.ts';
 import type { Io } from '../../../cli/io.ts';
@@ -13,7 +13,7 @@ import { API_VERSION, GROUP, type NodePool } from '../../../nodepool/types.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { DeclaredPool } from '../changes/applied.ts';
 
-/** Throws an input error that names the document and each wrong field. */
+/** Throws an input error that names the document and each invalid field. */
 export function declaredPool({ value, source, placeOf }: InputDocument, io: Io): NodePool {
   const pool = decodePool(value, source, placeOf);
   const { namespace } = pool.metadata;
@@ -26,8 +26,8 @@ export function declaredPool({ value, source, placeOf }: InputDocument, io: Io):
 }
 
 /**
- * The pools of the files, all of them valid; objects of other groups, as a folder of manifests has them, are left out with a note.
- * Throws one error with every document that is wrong.
+ * All pools in the files, which must be valid. Objects of other API groups, which folders of manifests contain, are
+ * skipped with a note. Throws one error with every invalid document.
  */
 export async function readDeclared(files: string[], io: Io, options: InputOptions): Promise<DeclaredPool[]> {
   const { readInput } = await import('../../../cli/input.ts');
@@ -69,7 +69,7 @@ export async function readDeclared(files: string[], io: Io, options: InputOption
   );
 }
 
-/** Of another API group, also a NodePool of Karpenter's or HyperShift's: a misspelt kind or group of ours is an error. */
+/** An object of another API group, even a NodePool of Karpenter or HyperShift. A misspelt kind of ours is an error. */
 function isOfOthers(value: unknown): value is Record<string, unknown> {
   if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false;
   const [group = ''] = value.apiVersion.split('/');

@@ -1,4 +1,4 @@
-/** What was created: for `create` and `adopt --create`. */
+/** Prints what was created, for `create` and `adopt --create`. */
 import type { Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
 import type { DryRun } from '../../../kube/cluster.ts';
@@ -7,9 +7,9 @@ import type { ObjectFormat } from '../../../print/printers.ts';
 import { poolRef } from '../../../print/sanitize.ts';
 
 export interface CreatedOutput {
-  /** Undefined: a message for each pool. */
+  /** Undefined: print a message for each pool. */
   format: ObjectFormat | undefined;
-  /** A List, even of one pool. */
+  /** Print a List, even for one pool. */
   asList: boolean;
   dryRun: DryRun;
 }

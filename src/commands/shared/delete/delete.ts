@@ -1,4 +1,4 @@
-/** Deletes pools and releases their nodes itself: it needs no controller. */
+/** Deletes pools and releases their nodes itself, so it needs no controller. */
 
 import { withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import { createLimiter } from '../../../controller/limiter.ts';
@@ -32,28 +32,28 @@ import { type NamesDeps, namesToSuggest, poolNotFound } from '../pools/not-found
 import { type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
 
 export interface DeleteOptions extends ApplyOptions {
-  /** As findPools() returned them: a pool that was recreated since then is not deleted. */
+  /** From findPools(): a pool that was recreated since then is not deleted. */
   pools: readonly RawPool[];
-  /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
+  /** Also remove the label `node-role.kubernetes.io/<pool>` from the nodes. */
   detachNodes: boolean;
 }
 
 export interface DeleteResult extends PoolResult {
-  /** Nodes that were written because the pool released them. */
+  /** Number of nodes that were written because the pool released them. */
   released: number;
-  /** How many of them other pools own now, by pool. */
+  /** For each pool, how many of these nodes it owns now. */
   nextOwners: ReadonlyMap<string, number>;
-  /** Nodes that lost their membership label. */
+  /** Number of nodes that lost their membership label. */
   detached: number;
-  /** Other finalizers that keep the pool; empty when it is gone. */
+  /** Other finalizers that keep the pool; empty if the pool is gone. */
   finalizers: string[];
 }
 
-/** Killed at any point, the same call finishes the work. A pool that cannot be deleted does not stop the others. */
+/** If it is killed at any point, the same call completes the work. Continues if a pool cannot be deleted. */
 export async function deletePools(options: DeleteOptions): Promise<DeleteResult[]> {
   const { pools, detachNodes } = options;
   if (pools.length === 0) return [];
-  // Not for requests, which the transport bounds: after Ctrl-C no further pool is begun.
+  // Limits pools, not requests, which the transport limits: after Ctrl-C no further pool is started.
   const limitPools = createLimiter(options.concurrency);
   const errors = new Map<string, NodepoolError>();
   const attempt = async (pool: RawPool, work: () => Promise<void>) => {
@@ -87,10 +87,10 @@ export async function deletePools(options: DeleteOptions): Promise<DeleteResult[
   const deleted = new Map(deleting.map(({ metadata: { name, uid = '' } }) => [name, uid]));
   const { chosen, others } = await apply(state, intent, { ...options, deleted });
   const moves = movesOf([...chosen, ...others]);
-  // A node without a record has no values of the pool to release; it gets those of the next owner.
+  // A node without a record has no values of the pool to release; it gets the values of its next owner.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
   const released = Map.groupBy(moves, formerOf);
-  // The deletion is done all the same.
+  // The deletion continues nevertheless.
   options.warn(others.flatMap(notUpToDate));
   return pools.map(({ metadata: { name } }) => ({
     ...(chosen.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
@@ -117,15 +117,15 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
 }
 
 async function beginDeletion(pool: RawPool, options: ApplyOptions): Promise<void> {
-  // A pool without the finalizer would be deleted at once, before its RuntimeClass. On a pool with fields of wrong types
-  // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
+  // Without the finalizer, the pool would be deleted before its RuntimeClass. If fields have wrong types, the server
+  // refuses it; such a pool has no RuntimeClass, unless it was valid earlier and still has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
     await addFinalizer(pool, { ...options, limitObjects: work => work(), state: new ClusterState([pool], [], []) });
   }
   await options.cluster.pools.delete(pool);
 }
 
-/** Throws when the name is now that of another pool. A deleted pool may still have values on nodes, which are released. */
+/** Throws if another pool now has the name. If the pool is gone, values that it left on nodes are still released. */
 function assertDeleting(pool: RawPool, state: ClusterState, { cluster, now }: ApplyOptions): void {
   const { name, uid } = pool.metadata;
   const current = state.pool(name);
@@ -146,32 +146,32 @@ function foreignFinalizers(pool: NodePool | undefined): string[] {
   return (pool?.metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
 }
 
-// The intent of a deletion: the question before it and the release are of the same one.
+// The intent of a deletion, shared by the question before it and the release.
 
-/** @param detachNodes the default membership labels of the pools leave the nodes */
+/** @param detachNodes remove the default membership labels of the pools from nodes */
 function deletionIntent(state: ClusterState, pools: readonly string[], detachNodes: boolean): Intent {
   const intent: Intent = { pools, isDeletion: true };
   return detachNodes ? { ...intent, changes: detachments(state, intent) } : intent;
 }
 
-/** By node, the pool that owned it before the deletion. */
+/** For each node, the pool that owned it before the deletion. */
 function formerOwners(state: ClusterState, deletion: Intent): Map<string, string> {
   const before = stateBefore(state, deletion);
   const owners = deletion.pools.flatMap(pool => before.managedNodes(pool).map(({ name }) => [name, pool] as const));
   return new Map(owners);
 }
 
-/** Removes the membership label with the patch that releases the node: a run that is killed finds the rest again. */
+/** Removes the membership label with the patch that releases the node: after a kill, the next run finds the rest. */
 function detachments(state: ClusterState, deletion: Intent): MembershipChanges {
   const [former, after] = [formerOwners(state, deletion), stateAfter(state, deletion)];
   const labels = new Map<string, Record<string, null>>();
   const changes = new Map<string, MembershipChange>();
   for (const name of deletion.pools) {
-    // A controller may have released and removed the pool meanwhile. Pools that detach have the default selector.
+    // A controller may have deleted the pool in the meantime. Only pools with the default selector detach nodes.
     const pool = after.pool(name) ?? { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: {} };
     for (const node of after.matching(pool)) {
       const ownership = after.ownership(node.name);
-      // The pool has its deletionTimestamp, so that another one that matches the node is its owner now.
+      // The pool has a deletionTimestamp, so another pool that matches the node owns it now.
       const isItsOwn = [ownership?.owner, ownership?.record?.pool, former.get(node.name)].includes(name);
       if (ownership?.owner !== undefined && !isItsOwn) continue;
       const removed = { ...labels.get(node.name), [detachedLabel(name)]: null };
@@ -182,7 +182,7 @@ function detachments(state: ClusterState, deletion: Intent): MembershipChanges {
   return changes;
 }
 
-/** The label that --detach-nodes removes: of pools without a nodeSelector alone. */
+/** The label that --detach-nodes removes, only for pools without a nodeSelector. */
 function detachedLabel(pool: string): string {
   return `${ROLE_PREFIX}${pool}`;
 }
@@ -205,13 +205,13 @@ interface ProposeDeps {
 
 interface ProposedDeletion extends Proposal {
   pools: RawPool[];
-  /** The names that do not exist, as an error; the other pools are deleted. */
+  /** An error with the names that do not exist; the other pools are deleted. */
   missing: NodepoolError | undefined;
 }
 
 /**
- * @param choice readsNodes: the nodes are read in any case, to show or count them; else only where their release may evict
- * pods. Throws NodepoolError when none of the names exists or the nodes of a pool cannot be detached.
+ * @param choice readsNodes: always read the nodes, to show or count them; else only if their release may evict pods.
+ * Throws NodepoolError if none of the names exists or the nodes of a pool cannot be detached.
  */
 export async function proposeDeletion(
   { readsNodes, ...choice }: FindOptions & { readsNodes: boolean },
@@ -249,15 +249,15 @@ function total(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** @param pools those that a script's command line does not name: they may not be the ones that it means */
+/** @param pools those that a script's command line does not name, and may not mean */
 export function needsYesFor(pools: readonly string[], losses: readonly string[]): string[] | undefined {
   if (pools.length > 0) return [chosenText(pools, 'deleted')];
   return losses.length === 0 ? undefined : [];
 }
 
 /**
- * As kubectl, the pools that exist and an error for the others. Throws when none does, or nodes cannot be detached; and after
- * a type, as in `delete node web`, where the user may have meant another object than the pool of that name.
+ * The existing pools, and an error for the others, as kubectl does. Throws if none exists, or if nodes cannot be
+ * detached, or after a type, as in `delete node web`: the user may not mean the pool of that name.
  */
 export async function findPools(
   { ignoreNotFound, detachNodes, ...choice }: FindOptions,
@@ -273,7 +273,7 @@ export async function findPools(
   return { pools: found, missing };
 }
 
-/** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */
+/** Labels of a nodeSelector may be older than the pool, such as a cloud's: this command must not remove them. */
 function notDetachable(pool: NodePool): NodepoolError {
   const { metadata, spec } = pool;
   const { name } = metadata;

@@ -1,4 +1,4 @@
-/** Shows the plan of a deletion, and reports its result. */
+/** Shows the plan of a deletion, and its result. */
 import { showError, showNote, showWarning } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
@@ -10,13 +10,13 @@ import { showFailures } from '../reconcile/reconcile-deps.ts';
 import type { DeleteResult } from './delete.ts';
 
 interface DeletePrint {
-  /** `name`: to stdout, the names of deleted pools alone. */
+  /** `name`: print only the names of deleted pools to stdout. */
   output: 'name' | undefined;
-  /** Of a dry run; as for kubectl, names have none. */
+  /** For a dry run; like kubectl, names get no suffix. */
   suffix: string;
 }
 
-/** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
+/** For a dry run: changes of nodes, and deleted RuntimeClasses, if any. */
 export async function showPlan(plan: Proposal['plan'], { output }: DeletePrint, io: Io): Promise<void> {
   if (plan instanceof NodepoolError) throw plan;
   if (output === 'name') return;
@@ -36,7 +36,7 @@ export function showDeletion(
   if (error !== undefined) showError(io, error);
   showFailures(io, outcome?.failures ?? []);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
-    // Where an error has a next step, the same command would fail again.
+    // If an error has a next step of its own, repeating the command would fail again.
     const hasNext = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
     showNote(io, deletionLine(pool, `is not deleted yet${hasNext ? '' : ': run the command again to finish'}`, ''));
     return 1;
@@ -52,7 +52,7 @@ export function showDeletion(
     );
     return 1;
   }
-  // No number where another process, such as a watch, may have released the nodes.
+  // No number if another process, such as a watch, may have released the nodes.
   const parts = [
     ...(released > 0 ? [`${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}`] : []),
     ...(detached > 0 ? [`${detached} detached`] : []),
@@ -61,7 +61,7 @@ export function showDeletion(
   return 0;
 }
 
-/** The pools that own the released nodes now. */
+/** The pools that now own the released nodes. */
 function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']): string {
   const shares = [...nextOwners].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
   const [first] = shares;
@@ -74,7 +74,7 @@ export function deletedLine(pool: string, { output, suffix }: DeletePrint, how =
   return output === 'name' ? poolRef(pool) : deletionLine(pool, `deleted${how}`, suffix);
 }
 
-/** As kubectl names a deleted object. */
+/** In kubectl's format for a deleted object. */
 function deletionLine(pool: string, what: string, suffix: string): string {
   return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
 }

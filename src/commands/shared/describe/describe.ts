@@ -1,4 +1,4 @@
-/** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
+/** Pools in detail: spec, members, RuntimeClass, events. Leaves out and names what this user may not read. */
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { EventsPort, PoolEventRecord } from '../../../kube/resources/events.ts';
 import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
@@ -19,11 +19,11 @@ import { oldestFirst } from './print-events.ts';
 
 export interface DescribedNode {
   node: Node;
-  /** What the next reconcile would change on it. */
+  /** What the next reconcile would change on the node. */
   changes: DuePlan['changes'];
-  /** What waits until pods are evicted, if anything does. */
+  /** Changes that wait until pods are evicted, if any. */
   drain?: DuePlan['drain'] | undefined;
-  /** The pools whose labels would move the node in an endless cycle. */
+  /** Pools whose labels would move the node in an endless cycle. */
   circle?: readonly string[] | undefined;
   membership: NodeMembership;
 }
@@ -33,12 +33,12 @@ export interface PoolFacts {
   live: LiveState;
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
-  /** What each member has of the pool: its record and its taints. */
+  /** What each member has from the pool: its record and its taints. */
   reached: readonly RecordedMember[];
   events: Permitted<PoolEventRecord[]>;
 }
 
-/** @param names empty: all. The names that do not exist are errors, so that the others still show. */
+/** @param names empty: all. Names that do not exist become errors, so that the others are still shown. */
 export async function describe(
   names: string[],
   deps: { cluster: ClusterPort; events: EventsPort },
@@ -51,7 +51,7 @@ export async function describe(
     reading,
     permitted(deps.events.list(only)),
   ]);
-  // Pools that do not exist and left records on nodes are not described.
+  // Deleted pools that left records on nodes are not described.
   const existing = [...state.pools()].map(({ metadata }) => metadata.name).sort();
   const chosen = names.length === 0 ? existing : [...new Set(names)];
   const missing = chosen.filter(name => state.pool(name) === undefined);
@@ -91,7 +91,7 @@ export async function describe(
   };
 }
 
-/** Newest last, as in kubectl describe. Events of an earlier pool of the same name are left out. */
+/** Newest last, as in kubectl describe. Leaves out Events of an earlier pool of the same name. */
 function eventsOf(pool: NodePool, events: PoolEventRecord[]): PoolEventRecord[] {
   return events
     .filter(event => event.pool === pool.metadata.name)

@@ -52,14 +52,14 @@ import { describeEvents, type EventRow } from './print-events.ts';
 
 export interface PoolDescription {
   pool: NodePool;
-  /** Its nodes as they are now; undefined: STATUS is that of the last reconcile. */
+  /** Values from the current nodes; undefined: STATUS is that of the last reconcile. */
   live?: LiveState;
   nodes: DescribedNode[];
-  /** The RuntimeClass of the pool's name, of any owner. */
+  /** The RuntimeClass with the pool's name, whoever owns it. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
-  /** What each member has of the pool: its record and its taints. */
+  /** What each member has from the pool: its record and its taints. */
   reached?: readonly RecordedMember[];
-  /** In the order to show. */
+  /** In display order. */
   events: Permitted<EventRow[]>;
 }
 
@@ -73,7 +73,7 @@ const BAD_WHEN_TRUE = [
 ];
 const NEITHER = ['Progressing', 'Reconciling'];
 
-/** Without the last newline. @param terminalWidth fits the tables into it; undefined keeps every cell whole */
+/** Without the last newline. @param terminalWidth fits the tables into it; undefined keeps cells whole */
 export function renderDescription(
   description: PoolDescription,
   now: Date,
@@ -118,7 +118,7 @@ function headFields(description: PoolDescription, now: Date, style: Style): Labe
   ];
 }
 
-/** The word by the nodes as they are now, and what the last reconcile wrote. */
+/** The status from the current nodes, and the last reconcile's. */
 function statusLine({ pool, live }: PoolDescription, style: Style): Cell {
   const cell = statusCell(pool, style, live);
   const code = pool.status?.status;
@@ -165,7 +165,7 @@ interface Table {
   rows: Cell[][];
 }
 
-/** Exact quantities, and rounded ones beside them. */
+/** Exact quantities next to rounded ones. */
 function allocatableTable({ status }: NodePool): Table {
   const rows = Object.entries(status?.allocatable ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -184,7 +184,7 @@ function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
-    // The nodes above are as they are now.
+    // The condition contradicts the current nodes shown above.
     const isOld = good && (type === 'Applied' ? differs : type === 'Ready' && isReadyOld);
     const paint = isOld ? style.yellow : good ? style.green : style.red;
     return [
@@ -229,7 +229,7 @@ function runtimeClassSection({ pool, runtimeClass: read, reached }: PoolDescript
   return ['RuntimeClass:', fields(rows, '  ')];
 }
 
-/** As kubectl describes a pod's: `key=value:Effect op=Exists for 30s`. */
+/** As in kubectl describe of a pod: `key=value:Effect op=Exists for 30s`. */
 function tolerationText({ key = '', operator = 'Equal', value, effect, tolerationSeconds }: Toleration): string {
   return [
     `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
@@ -252,7 +252,7 @@ function fields(rows: LabelledField[], indent = ''): string {
   return renderTable(cells, { ...DESCRIBE, indent });
 }
 
-// The nodes of a pool in `describe`; of many, those with problems first.
+// The nodes of a pool in `describe`; if there are many, those with problems come first.
 
 const MAX_SHOWN = 50;
 

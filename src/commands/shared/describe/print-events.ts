@@ -8,10 +8,10 @@ import { shortList } from '../changes/blocks.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
-/** The longest name that the server accepts. */
+/** The server's limit for names. */
 const NAME_WIDTH = 253;
 
-/** The event with texts that fit a screen: through core/v1 others may write at any length. */
+/** The event with texts short enough for a screen: core/v1 Events of others may be of any length. */
 export function shortEvent<Event extends EventRow>(event: Event): Event {
   return {
     ...event,
@@ -23,12 +23,12 @@ export function shortEvent<Event extends EventRow>(event: Event): Event {
   };
 }
 
-/** @param event as shortEvent() has it */
+/** @param event returned by shortEvent() */
 export function eventTypeCell({ type }: EventRow, style: Style): Cell {
   return type === 'Warning' ? { text: type, paint: style.yellow } : type;
 }
 
-/** Columns and rows as `kubectl describe` has them. */
+/** The columns and rows of `kubectl describe`. */
 export function describeEvents(
   events: EventRow[],
   now: Date,
@@ -49,7 +49,7 @@ export function describeEvents(
   };
 }
 
-/** `5m`, or `5m (x3 over 2h)` for a repeated event; `5m (x3)` where there is no room. */
+/** `5m`, or `5m (x3 over 2h)` for a repeated event; `5m (x3)` if space is short. */
 function seen({ lastSeen, firstSeen, count }: EventRow, now: Date, width = Infinity): string {
   const age = formatAge(lastSeen, now);
   if (count <= 1) return age;
@@ -59,14 +59,14 @@ function seen({ lastSeen, firstSeen, count }: EventRow, now: Date, width = Infin
 
 type LastSeen = Pick<PoolEventRecord, 'lastSeen'>;
 
-/** For sorting: the event that was seen last comes last. The server leaves out a fraction that is none: `01Z` is before `01.9Z`. */
+/** Sorts by last occurrence. The server omits a zero fraction, so `01Z` must come before `01.9Z`. */
 export function oldestFirst(a: LastSeen, b: LastSeen): number {
   const [first, second] = [instant(a), instant(b)];
   if (first.ms !== second.ms) return first.ms - second.ms;
   return first.fraction < second.fraction ? -1 : first.fraction > second.fraction ? 1 : 0;
 }
 
-/** A Date has milliseconds, an Event microseconds. What is no time is older than all that is. */
+/** A Date has milliseconds, an Event microseconds. An invalid time counts as oldest. */
 function instant({ lastSeen }: LastSeen): { ms: number; fraction: string } {
   const ms = Date.parse(lastSeen);
   const [, fraction = ''] = /\.(\d+)/.exec(lastSeen) ?? [];

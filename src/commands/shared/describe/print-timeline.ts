@@ -1,4 +1,4 @@
-/** One timeline of what happened: an entry, that of an Event, and the table of `history` and `events`. */
+/** A timeline: its entries, entries from Events, and the table of `history` and `events`. */
 import type { NodeEventRecord } from '../../../kube/resources/events.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
@@ -13,13 +13,13 @@ type EntrySource =
   | 'managedFields'
   | 'ControllerRevision'
   | 'condition'
-  /** Fields and annotations of the object that have times of their own, or say what differs now. */
+  /** Fields and annotations of the object that have their own times, or describe the current state. */
   | 'object';
 
 export interface TimelineEntry {
-  /** RFC 3339; undefined: it is so now, and since when is not known. */
+  /** RFC 3339; undefined: it is true now, since an unknown time. */
   time: string | undefined;
-  /** CamelCase; of an Event its reason. */
+  /** CamelCase; for an Event its reason. */
   what: string;
   /** A field manager, the reporter of an Event, or the owner of a maintenance. */
   who: string | undefined;
@@ -27,17 +27,17 @@ export interface TimelineEntry {
   sources: readonly EntrySource[];
   pool?: string | undefined;
   node?: string | undefined;
-  /** Of nodes that share a line: all of them, in place of `node`. */
+  /** All nodes that share the line, instead of `node`. */
   nodes?: readonly string[];
-  /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
+  /** For a repeated Event: how often and since when; `time` is the last occurrence. */
   count?: number;
   firstTime?: string;
   isWarning?: boolean;
-  /** Reasons of Events that tell the same, which stand for this entry. */
+  /** Reasons of Events with the same content, which replace this entry. */
   sameAs?: readonly string[];
 }
 
-/** Of an Event; what it is about in `about`. */
+/** The entry of an Event; `about` has the object that it concerns. */
 export function eventEntry(event: NodeEventRecord, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
   const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
   return {
@@ -55,22 +55,22 @@ export function eventEntry(event: NodeEventRecord, about: Pick<TimelineEntry, 'p
 // The table.
 
 export interface TimelineTableOptions {
-  /** Times as they are, and what each line is known from. */
+  /** Show full timestamps, and the sources of each line. */
   wide: boolean;
   headers: boolean;
-  /** To which details are wrapped; undefined: not at all. */
+  /** Width for wrapping details; undefined: no wrapping. */
   terminalWidth: number | undefined;
 }
 
-/** What the lines are about: in the history of a pool they name its nodes, in that of a node and among Events the pools. */
+/** The subject: lines of a pool's history name nodes, lines of a node's history or of Events name pools. */
 type SubjectKind = 'NodePool' | 'Node' | 'Events';
 
-/** The longest name that the server accepts. */
+/** The server's limit for names. */
 const NAME_WIDTH = 253;
-/** The time of an entry that says what is true now, and not since when. */
+/** The time of an entry that describes the current state, since an unknown time. */
 const NOW = 'now';
 
-/** The first call gives the table, later ones more rows. */
+/** The first call returns the table, later calls return further rows. */
 export function timelinePrinter(
   kind: SubjectKind,
   { wide, headers, terminalWidth }: TimelineTableOptions,
@@ -130,7 +130,7 @@ function timeCell({ time = NOW }: TimelineEntry): string {
   return shorten(time, REASON_WIDTH);
 }
 
-/** As kubectl names the two types. */
+/** kubectl's names of the two types. */
 function typeCell({ isWarning = false }: TimelineEntry, style: Style): Cell {
   return isWarning ? { text: 'Warning', paint: style.yellow } : 'Normal';
 }
@@ -139,7 +139,7 @@ function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cel
   return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
 }
 
-/** Names the second object of an entry: the node or nodes in the history of a pool, the pool in that of a node. Events have a column for it. */
+/** Adds the other object: nodes in a pool's history, the pool in a node's. Events have a column for it. */
 function detailCell({ detail, node, nodes, pool, sources }: TimelineEntry, kind: SubjectKind): string {
   if (nodes !== undefined)
     return `${plural(nodes.length, 'node')} (${shorten(namesText(nodes), MESSAGE_WIDTH)}): ${detail}`;

@@ -1,4 +1,4 @@
-/** The output of `why` and `nodes --why`: whether the node is a member of each pool, by which rule, and what the pool sets there. */
+/** The output of `why` and `nodes --why`: whether and why the node is a member of each pool, and the pool's values. */
 import {
   type MembershipVerdict,
   type OwnershipRule,
@@ -18,7 +18,7 @@ import { widthOf, wrapWords } from '../../../print/width.ts';
 import { changeLine } from '../changes/print-diff.ts';
 import type { NodeExplanation } from './why.ts';
 
-/** @param now for the age of what others set. @param width of the terminal: what is longer goes on its own line */
+/** @param now for the age of values that others set @param width of the terminal: longer texts get their own line */
 export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date, width = Infinity): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
@@ -49,7 +49,7 @@ export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date
   ].join('\n\n');
 }
 
-/** What the pool that holds the node set on it, and what it has yet to write there. */
+/** What the owner has set on the node, and what it has yet to set. */
 function valueLines({ applied, changes = [], next }: NodeExplanation, style: Style, now?: Date): string[] {
   const { labels = {}, taints = [], annotations = {} } = applied ?? {};
   const set = [...labelTexts(labels), ...taints.map(formatTaint), ...Object.keys(annotations)];
@@ -98,7 +98,7 @@ function liveText({ key, requirement, isMet, live, near }: SelectorReason): stri
   return isMet && requirement === `${key}=${live}` ? 'the node has this label' : `the node has ${key}=${live}`;
 }
 
-/** Why the owner has the node, and not another pool that matches. */
+/** Why this pool owns the node rather than another pool that matches. */
 const RULES: Record<OwnershipRule, string> = {
   'holds the node already': 'it had the node first',
   'is older': 'it is the older pool',

@@ -1,4 +1,4 @@
-/** Why a node is, or is not, in a pool, and has, or lacks, what the pool sets: for `why`, `nodes --why` and the dashboard. */
+/** Why a node is in a pool or not, and has the pool's values or not: for `why`, `nodes --why` and the dashboard. */
 import type { Deps } from '../../../cli/factory.ts';
 import { terminalWidth } from '../../../cli/io.ts';
 import type { ClusterReader, NodesClient } from '../../../kube/cluster.ts';
@@ -16,11 +16,11 @@ import { type PoolNode, poolNodeOf } from '../pools/nodes.ts';
 import { allPermitted } from '../refusals.ts';
 
 export interface NodeExplanation extends MembershipExplanation {
-  /** What the pool that holds the node put there, and is there still. */
+  /** Values that the owner set and that are still there. */
   applied?: PoolNode['applied'];
   /** What the next reconcile would change. */
   changes?: Change[];
-  /** What the changes wait for, or what makes them. */
+  /** What the changes wait for, or what applies them. */
   next?: string;
 }
 
@@ -28,7 +28,7 @@ interface WhyDeps {
   cluster: ClusterReader & { nodes: Pick<NodesClient, 'get' | 'fieldSetters'> };
 }
 
-/** Prints it. @param pools to explain; empty: all */
+/** Prints the explanation. @param pools to explain; empty: all */
 export async function showWhy(
   node: string,
   pools: readonly string[],
@@ -46,7 +46,7 @@ export async function showWhy(
   io.out(renderWhy(explanation, makeStyle(io.color), io.serverNow(), terminalWidth(io)));
 }
 
-/** Throws where there is no such node or pool. @param name may be a short name @param pools empty: all */
+/** Throws if the node or a pool does not exist. @param name may be a short name @param pools empty: all */
 export async function whyNode(name: string, pools: readonly string[], { cluster }: WhyDeps): Promise<NodeExplanation> {
   const [known, found] = await allPermitted([cluster.pools.listCoerced(), findNode(name, cluster.nodes)]);
   if ('error' in found) {
@@ -81,7 +81,7 @@ async function findNode(name: string, nodes: Pick<NodesClient, 'get' | 'list'>):
   }
 }
 
-/** `why gpu node-a`, or `why gpu`. */
+/** Error for `why gpu node-a`, or `why gpu`. */
 function isPool(name: string, [node]: readonly string[]): NodepoolError {
   const next =
     node === undefined

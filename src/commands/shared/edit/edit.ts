@@ -22,12 +22,12 @@ export type EditResult =
       pool: RawPool;
       notFound: string[];
       released?: ReadonlySet<string> | undefined;
-      /** The label of the default selector, which spec.nodeSelector has now, as the edit adds expressions. */
+      /** The label of the default selector that the edit put into spec.nodeSelector, because it adds expressions. */
       keptRole?: string | undefined;
       before: RawPool;
-      /** What a reconcile would do, where the edit looks ahead. */
+      /** What a reconcile would do, if the edit looks ahead. */
       ahead?: ClusterPlan | undefined;
-      /** What that was planned on. */
+      /** The state on which that plan is based. */
       seen?: ClusterState | undefined;
     }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
@@ -70,7 +70,7 @@ export async function editByFlags(name: string, edits: SpecEdits, options: EditO
 
 const NOTHING_AHEAD = { released: undefined, asksImpactOf: undefined, seen: undefined };
 
-/** The proposal. Throws NodepoolError where the answer was no. */
+/** Returns the approved proposal. Throws NodepoolError if the user declined. */
 export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {
   const agreed = await agree(propose, approve);
   if (agreed === undefined) throw new DeclinedError();
@@ -80,7 +80,7 @@ export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, ap
 /** Throws for fields of wrong types: flags would have no effect on them, or drop them. */
 function assertReadable(pool: RawPool): void {
   const { unreadable = [], dropped = [], metadata } = coercePool(pool);
-  // What is missing may be set by the flags.
+  // Flags may set missing fields.
   const wrong = unreadable.filter(({ field }) => !dropped.some(name => field === `spec.${name}`));
   if (wrong.length === 0) return;
   const next = `fix the pool in your editor: kubectl nodepool edit ${metadata.name}`;
@@ -88,7 +88,7 @@ function assertReadable(pool: RawPool): void {
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
 }
 
-/** Throws unless the edit sets each field that the CRD dropped: any write would lose it for good. */
+/** Throws unless the edit sets each field that the CRD dropped, because any write would lose them for good. */
 export function assertRestored(before: RawPool, spec: NodePool['spec']): void {
   const { dropped = [], metadata } = coercePool(before);
   const missing = dropped.filter(name => !Object.hasOwn(spec, name));

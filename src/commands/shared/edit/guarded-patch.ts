@@ -1,4 +1,4 @@
-/** Patches of a pool that somebody else may change at the same time, and what the server stored otherwise than it was sent. */
+/** Patches a pool that others may change concurrently, and reports what the server stored differently. */
 import type { DryRun, NodePoolsClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
@@ -9,10 +9,10 @@ import type { NodePool } from '../../../nodepool/types.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
 import { poolNotFound } from '../pools/not-found.ts';
 
-/** Attempts after conflicts: an edit is applied again to the pool as it is then. */
+/** After a conflict, the edit is applied again to the current pool. */
 export const MAX_ATTEMPTS = 10;
 
-/** The server refuses the patch when the pool is no longer the one that was read. */
+/** Makes the server refuse the patch if the pool is no longer the one that was read. */
 export function guardedPatch(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
   const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
@@ -20,15 +20,15 @@ export function guardedPatch(patch: Record<string, unknown>, read: RawPool): Rec
 
 interface PoolPatch {
   before: RawPool;
-  /** With the patch. */
+  /** The pool with the patch applied. */
   after: RawPool;
-  /** Undefined: there is nothing to write. */
+  /** Undefined: nothing to write. */
   patch: Record<string, unknown> | undefined;
 }
 
 /**
- * Writes what is proposed, and asks for another proposal when somebody has changed the pool. Returns the pool as it is now, or
- * would be. Throws NodepoolError, also where the server stored something else.
+ * Writes the proposal, and requests another one if somebody has changed the pool. Returns the pool as it is now, or
+ * would be. Throws NodepoolError, also if the server stored something else.
  */
 export async function patchPool<T extends PoolPatch>(
   name: string,
@@ -54,16 +54,16 @@ export async function patchPool<T extends PoolPatch>(
   throw new NodepoolError('cluster', `cannot edit pool ${name}: somebody else keeps changing the pool`, 'try again');
 }
 
-// What the server stored of a pool otherwise than a create or an edit sent it.
+// How the stored pool differs from what a create or an edit sent.
 
-/** Bytes of a value in a message. */
+/** Maximum bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;
 
 /**
- * Undefined where the answer has what was sent, and nothing that the write removed. What the server added is none of
- * ours. A field that its CRD does not have is refused (fieldValidation=Strict), so one that is missing was removed by
- * an admission policy or webhook.
- * @param before the pool as it was, for an edit
+ * Undefined if the response has all that was sent, and nothing that the write removed. Additions by the server are
+ * ignored. The server refuses fields that the CRD does not have (fieldValidation=Strict), so an admission policy or
+ * webhook must have removed a missing one.
+ * @param before the pool before an edit
  */
 export function alteredPool(sent: NodePool, answer: NodePool, before?: NodePool): NodepoolError | undefined {
   const [wanted, found] = [fields(sent), fields(answer)];

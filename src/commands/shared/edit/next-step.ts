@@ -1,4 +1,4 @@
-/** What follows a pool that was created or edited: reconciling it. */
+/** The next step after a pool was created or edited: reconciling it. */
 import { type ErrorIo, showNote } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { RawPool } from '../../../kube/cluster.ts';
@@ -7,7 +7,7 @@ import { noun } from '../../../nodepool/text.ts';
 import type { Approve, EarlierWrite } from '../consent/consent.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
-/** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */
+/** Ends create and edit on a terminal; a script's stderr stays empty. @param withImpact see mayCostPods() */
 export function hintReconcile(names: readonly string[], io: ErrorIo, withImpact = false): void {
   if (!io.stderrIsTTY || names.length === 0) return;
   const pools = names.join(' ');
@@ -21,9 +21,9 @@ export interface ReconcileNext {
   concurrency: number;
   approve: Approve;
   warn?: (warnings: readonly Warning[]) => void;
-  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about others. */
+  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about other nodes. */
   released?: ReadonlySet<string> | undefined;
-  /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
+  /** With -o, the only output to stdout: prints the pools after the reconcile, even if it failed. */
   print?: ((pools: RawPool[]) => Promise<void>) | undefined;
 }
 
@@ -45,14 +45,14 @@ export async function reconcileNext(
   }
 }
 
-/** As the server has it now; as it was written, where that cannot be read or is another pool. */
+/** The current pool on the server; if it cannot be read or is another pool, the written one. */
 async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> {
   const read = await valueOrRefusal(() => cluster.pools.get(pool.metadata.name));
   const found = 'value' in read ? read.value : undefined;
   return found?.metadata.uid === pool.metadata.uid && found !== undefined ? found : pool;
 }
 
-/** For the errors of a reconcile that the user refuses. @param done what was written before it */
+/** For errors of a reconcile that the user declined. @param done what was written before it */
 export function notApplied(names: readonly string[], done: 'created' | 'edited'): EarlierWrite {
   const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
   return {

@@ -1,4 +1,4 @@
-/** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
+/** What an edit of a pool would do to its nodes, and to workloads that use its RuntimeClass. */
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { type Warning, warningText } from '../../../nodepool/errors.ts';
@@ -21,42 +21,42 @@ import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-
 import { leavesText, wideWarning } from '../consent/warnings.ts';
 import { allPermitted, valueOrRefusal } from '../refusals.ts';
 
-/** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
+/** The options of an edit, one type for all of its parts, also for `rollout undo`. */
 export interface EditOptions {
   cluster: ClusterPort;
   workloads: () => Promise<WorkloadsPort>;
-  /** `client`: what would be written is the result. */
+  /** `client`: the result is what would be written. */
   dryRun: DryRun;
   approve: Approve;
-  /** Gets the warnings of each proposal. */
+  /** Called with the warnings of each proposal. */
   warn: (warnings: readonly string[]) => void;
-  /** The command reconciles the pool after the edit; else the controller does, if there is one. */
+  /** The command reconciles the pool after the edit; otherwise the controller does, if there is one. */
   reconciles: boolean;
-  /** Also plans what a reconcile of the edited pool would do to all its nodes, where they can be read. */
+  /** Also plan what a reconcile of the edited pool would do to all its nodes, if they can be read. */
   looksAhead?: boolean;
 }
 
 export interface ProposedEdit extends Proposal {
-  /** About a selector that matches the control plane, every node or none. */
+  /** Warnings about a selector that matches the control plane, every node or none. */
   warnings: string[];
-  /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
+  /** Nodes that a reconcile releases after the edit, including earlier ones; undefined without a new selector. */
   released: ReadonlySet<string> | undefined;
-  /** The cluster as it was read to look ahead. */
+  /** The cluster state that was read to look ahead. */
   seen: ClusterState | undefined;
 }
 
 interface LeavingNode {
   node: string;
-  /** The pool that owns it after the edit. */
+  /** The node's owner after the edit. */
   to: string | undefined;
 }
 
-/** Leaving nodes that a warning names. */
+/** Maximum number of leaving nodes in a warning. */
 const MAX_NAMED = 5;
 
-/** Reads only what the fields that are edited need. */
+/** Reads only what the edited fields need. */
 export async function proposeEdit(before: NodePool, after: NodePool, options: EditOptions): Promise<ProposedEdit> {
-  // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
+  // managedFields still has fields that the edit removes, which would count as dropped by the CRD.
   const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
   let released: LeavingNode[] | undefined;
@@ -111,7 +111,7 @@ async function readState({ cluster }: EditOptions) {
   return { state: clusterStateOf(cluster, pools, nodes), nodes };
 }
 
-/** Whether a new selector matches nodes without any label, and is not the previous one with more requirements. */
+/** Whether a new selector matches nodes without labels, unless it only adds requirements to the previous one. */
 function requiresNoLabel(was: NodePool, is: NodePool): boolean {
   const [before, after] = [membershipSelector(was), membershipSelector(is)];
   if (!isSelectorKnown(is) || isEmpty(after) || requiredLabel(after) !== undefined) return false;
@@ -119,7 +119,7 @@ function requiresNoLabel(was: NodePool, is: NodePool): boolean {
   return requiredLabel(before) !== undefined || !partsOf(before).every(({ text }) => kept.has(text));
 }
 
-/** Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. */
+/** What a reconcile of the edited pool would do, only for nodes that get a NoExecute taint by the edit. */
 function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
   const named = [is.metadata.name];
   const dueTaints = noExecuteOf(planCluster(state, { pools: named }).nodes);
@@ -160,13 +160,13 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Edit
   return { covers: [theirs], losses: [loss] };
 }
 
-/** What was edited during the pause reaches the nodes now; only a taint with NoExecute evicts pods. */
+/** Edits during the pause reach the nodes now; only NoExecute taints evict pods. */
 function isResumed(was: NodePool, is: NodePool): boolean {
   const { taints = [], startupTaints = [] } = is.spec;
   return isPaused(was) && !isPaused(is) && [...taints, ...startupTaints].some(({ effect }) => effect === 'NoExecute');
 }
 
-/** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
+/** Labels of spec.labels never change membership of members; an invalid pool leaves its nodes unchanged. */
 function deciding(pool: NodePool): object {
   const { taints = [], startupTaints = [], unmanaged = 'Keep', noExecute = 'Immediate' } = pool.spec;
   const isValid = validatePool(pool).length === 0;
@@ -179,9 +179,9 @@ function deciding(pool: NodePool): object {
   };
 }
 
-// Whether an edit of a pool can cost pods their place on its nodes.
+// Whether an edit of a pool can make pods lose their place on its nodes.
 
-/** A label that goes or changes, a taint that comes and keeps pods away, or nodes that may leave. */
+/** True for a removed or changed label, a new taint that keeps pods away, or nodes that may leave. */
 export function mayCostPods(before: NodePool, after: NodePool): boolean {
   const [was, is] = [coercePool(before), coercePool(after)];
   const kept = new Map(Object.entries(is.spec.labels ?? {}));

@@ -1,4 +1,4 @@
-/** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
+/** How a plan affects pods and objects that select nodes: reads them, and runs the scheduler model. */
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
@@ -21,7 +21,7 @@ export interface FoundImpact {
   impact: Impact;
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
-  /** What could not be read: the impact on it is not known. */
+  /** What could not be read, so that the impact on it is unknown. */
   warnings: Warning[];
   /** Labels change, and only WELL_KNOWN fields of custom resources were checked. */
   isWellKnownOnly: boolean;
@@ -30,8 +30,8 @@ export interface FoundImpact {
 }
 
 /**
- * The impact of all that the plan does in the end: see plansToTheEnd(). Where no label and no taint changes, it reads only what
- * the paths of the command line name. Throws NodepoolError for one of these whose resource the server does not serve.
+ * The impact of everything that the plan does in the end: see plansToTheEnd(). If no label or taint changes, it only
+ * reads the paths in the command line. Throws NodepoolError if the server does not serve the resource of such a path.
  */
 export async function findImpact(
   plan: ClusterPlan,
@@ -85,13 +85,13 @@ export async function findImpact(
   return { impact, isKnown, isWellKnownOnly, runtimeClasses, warnings, poolOf };
 }
 
-/** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */
+/** The current nodes and their owners: all that findImpact() needs from a cluster state. */
 export async function readOwnership({ pools, nodes }: ClusterReader): Promise<ClusterState> {
   const [known, listed] = await allPermitted([pools.listCoerced(), nodes.list()]);
   return new ClusterState(known, listed, []);
 }
 
-/** A plan that repairs a node without a slot of the rollout has the rest of its changes in a later plan. */
+/** If a plan repairs a node without using a slot of the rollout, a later plan has the node's other changes. */
 function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
   return [...Map.groupBy(plans, ({ node }) => node.name).values()].flatMap((ofNode): PlannedChange[] => {
     const [first] = ofNode;
@@ -112,9 +112,9 @@ function selectingOf({ namespace, name, template }: DaemonSet): SelectingObject 
   return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
 }
 
-// Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do.
+// Whether the impact of a plan is worth a question: changes that can cost a pod its place, and their effects.
 
-/** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
+/** An identifier, by node, for each changed label and each new taint that keeps pods away. */
 export function risksOf(all: ClusterPlan): string[] {
   return plansToTheEnd(all).flatMap(plan =>
     allChanges(plan)
@@ -123,7 +123,7 @@ export function risksOf(all: ClusterPlan): string[] {
   );
 }
 
-/** Whether a pod stops, leaves, or could not come back, or an object selects a node otherwise. */
+/** Whether a pod is stopped or evicted, or could not return, or an object selects different nodes. */
 export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): boolean {
   const isSelected = keys.some(
     ({ change, selectedBy }) =>
@@ -139,13 +139,13 @@ export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): 
 }
 
 function isRisk(change: Change): boolean {
-  // A label that comes keeps pods away, too, by NotIn and DoesNotExist.
+  // A new label can also keep pods away, by NotIn and DoesNotExist.
   return change.kind === 'label' ? change.from !== change.to : isClosing(change);
 }
 
-// Fields of custom resources that name labels of nodes: well-known ones, and those that the user names.
+// Fields of custom resources that contain node labels: well-known ones, and those that the user names.
 
-/** A wrong selection here takes the cluster's network down: these fields are checked wherever the server serves them. */
+/** A wrong selection in these would take down the cluster's network, so they are checked if the server has them. */
 export const WELL_KNOWN: readonly SelectorPath[] = [
   'bgppeers.crd.projectcalico.org:.spec.nodeSelector',
   'bgppeers.crd.projectcalico.org:.spec.peerSelector',
@@ -164,7 +164,7 @@ export function parseSelectorPaths(texts: readonly string[], where: string): Sel
   return texts.map(text => parse(text, where));
 }
 
-/** Of the command line: one whose resource the server does not serve is an error. */
+/** Paths from the command line: it is an error if the server does not serve the resource. */
 export function selectorPathsOfFlag(texts: readonly string[], flag: string): SelectorPath[] {
   return texts.map(text => ({ ...parse(text, flag), flagText: `${flag}: "${text}"` }));
 }

@@ -1,4 +1,4 @@
-/** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
+/** How a change of nodes affects pods and objects that select the nodes; printed below the differences. */
 
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
@@ -29,7 +29,7 @@ const UNKNOWN = 'Impact: unknown';
 const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is unknown.';
 const WELL_KNOWN_ONLY = 'Not checked: other fields of custom resources (diff --impact-path)';
 
-/** @param width longer lines are wrapped; undefined: none is */
+/** @param width longer lines are wrapped; undefined: no wrapping */
 export function renderImpact(
   { impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: Omit<FoundImpact, 'warnings'>,
   style: Style,
@@ -61,7 +61,7 @@ export function renderImpact(
   ].join('\n');
 }
 
-/** Without the evicted pods, of which a question tells; undefined where nothing is left. */
+/** Without the evicted pods, which the question describes; undefined if nothing remains. */
 export function besideEvictions(found: FoundImpact): FoundImpact | undefined {
   const { impact } = found;
   const keys = impact.keys.map(key => ({ ...key, evicted: [] })).filter(key => linesOf(key, []).length > 0);
@@ -69,14 +69,14 @@ export function besideEvictions(found: FoundImpact): FoundImpact | undefined {
   return { ...found, impact: { ...impact, keys, evicted: [], budgets: [] } };
 }
 
-/** What becomes of evicted pods, and of their budgets, for a question. */
+/** What happens to evicted pods and their budgets, for a question. */
 export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): string[] {
   const left = evicted.flatMap(({ next }) => (next !== undefined && next.pending > 0 ? next : []));
   const pending = left.reduce((sum, next) => sum + next.pending, 0);
   const would = left.some(mayFit) ? 'may' : 'would';
   return [
     ...(pending === 0 ? [] : [`${pending} of them ${would} stay Pending`]),
-    // evictionLosses() says that budgets do not hold these back.
+    // evictionLosses() explains that budgets do not block these evictions.
     ...budgets.map(each => `PodDisruptionBudget ${budgetText(each)}`),
   ];
 }
@@ -87,7 +87,7 @@ function notJudgedText({ what, pods }: NotJudged): string {
 
 const AMONG_PODS = /topology spread|pod affinity|pod anti-affinity/;
 
-/** Only the pods on nodes that change are read with their rules. */
+/** Scheduling rules are read only for pods on changed nodes. */
 function besidePods({ keys }: Impact): string[] {
   const among = keys.filter(
     ({ change, selectedBy }) =>
@@ -151,7 +151,7 @@ function fitted(text: string, width: number): string[] {
   return width === Infinity ? [text] : wrapIndented(text, width);
 }
 
-/** @param all groups of evicted pods, of all keys */
+/** @param all groups of evicted pods, for all keys */
 function linesOf(
   { daemonSets, evicted, notAgain, shutOut, selectedBy }: KeyImpact,
   all: readonly EvictionImpact[],
@@ -239,7 +239,7 @@ function budgetText(impact: BudgetImpact): string {
   }
 }
 
-// A line for the pods of one owner: where they can go.
+// One line for the pods of one owner: where they can go.
 
 const MAX_NAMED = 5;
 
@@ -287,7 +287,7 @@ function pendingAfterText(pods: number, next: PodDestination | undefined): strin
   return `; after that, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
 }
 
-/** Of one key. @param all groups of all keys: how many of their pods a budget blocks is known of the whole group */
+/** For one key. @param all groups of all keys: budget blocks are known only for a whole group */
 function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   const { namespace, owner, pods } = group;
   const isWhole = (each: EvictionImpact) =>
@@ -304,7 +304,7 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${BLOCKED_BY_BUDGET}`;
 }
 
-/** Nothing for the pods of a DaemonSet: where they run on, none is created again. */
+/** Empty for pods of a DaemonSet: they keep running, but none would be created again. */
 function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;
   if (next === undefined) return [];
@@ -344,7 +344,7 @@ function destinationText(
   return parts.join('; ');
 }
 
-/** Whether those that stay Pending have a place in another order of the scheduler. */
+/** Whether Pending pods would fit in another scheduling order. */
 function mayFit({ isContested, mayFit }: PodDestination): boolean {
   return isContested || mayFit === true;
 }

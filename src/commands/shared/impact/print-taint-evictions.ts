@@ -10,12 +10,12 @@ import { formatDuration } from '../../../print/time.ts';
 import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
 
 const MAX_NODES = 20;
-/** Of pods, in a question. */
+/** Maximum number of pods named in a question. */
 const MAX_NAMED = 3;
-/** Taints beyond this many characters are counted. */
+/** Beyond this many characters, further taints are only counted. */
 const TAINTS_WIDTH = 40;
 
-/** Without a newline at the end. @param width Infinity where nothing is to be cut */
+/** Without the last newline. @param width Infinity if nothing is to be cut */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MAX_NODES);
   const { header, cells } = fittedRows(columnsOf(preview, width), shown, width === Infinity ? undefined : width);
@@ -30,8 +30,8 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
 }
 
 /**
- * `NoExecute taints evict 5 pods at once, and 1 pod after tolerationSeconds from 2 nodes`; where all are
- * drained, `5 pods are evicted from 2 nodes before NoExecute taints are set there`
+ * `NoExecute taints evict 5 pods at once, and 1 pod after tolerationSeconds from 2 nodes`; if all are drained, `5 pods
+ * are evicted from 2 nodes before NoExecute taints are set there`
  */
 export function evictionsSentence({ nodes, now, later, drained }: EvictionPreview): string {
   if (drained === nodes.length) {
@@ -43,7 +43,7 @@ export function evictionsSentence({ nodes, now, later, drained }: EvictionPrevie
   return `NoExecute taints evict ${[atOnce, afterwards].filter(Boolean).join(', and ')} from ${plural(nodes.length, 'node')}`;
 }
 
-/** The same for a question, or the error of a script. */
+/** The same for a question, or for the error of a script. */
 export function evictionLosses(preview: EvictionPreview): string[] {
   const { nodes, drained, ofDaemonSets, withoutController, ended } = preview;
   const pods = nodes.flatMap(podsOf);
@@ -59,7 +59,7 @@ export function evictionLosses(preview: EvictionPreview): string[] {
   ];
 }
 
-/** On a terminal a column of zeros leaves its room to names: the sentence above tells both numbers. */
+/** On a terminal, a column of zeros is left out to make room for names: the sentence above has both numbers. */
 function columnsOf({ now, later }: EvictionPreview, width: number): Column<NodeEvictions>[] {
   const isShown = (count: number) => count > 0 || width === Infinity;
   const taints: Column<NodeEvictions>['cell'] = (each, _, most) =>
@@ -82,7 +82,7 @@ function podsOf({ now, later }: NodeEvictions): string[] {
   return [...now, ...later.map(({ pod }) => pod)];
 }
 
-/** @param drained nodes of pools with noExecute: Drain */
+/** @param drained number of nodes of pools with noExecute: Drain */
 function budgetNote(drained: number, nodes: number): string {
   const within = 'the Eviction API evicts the pods before the taints are set and respects PodDisruptionBudgets';
   if (drained === nodes) return `The pool has noExecute: Drain: ${within}.`;

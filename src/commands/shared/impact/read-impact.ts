@@ -1,4 +1,4 @@
-/** Reads the input for the impact of a change. One warning names what the user may not read. */
+/** Reads the input for the impact of a change. One warning names everything that the user may not read. */
 import { countPod } from '../../../controller/collect.ts';
 import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
@@ -31,19 +31,19 @@ import { valueOrRefusal } from '../refusals.ts';
 
 export interface ReadOptions {
   paths: readonly SelectorPath[];
-  /** Those that change: what selects them is read. */
+  /** Keys that change: objects that select by them are read. */
   labels: readonly string[];
-  /** All, after the change. */
+  /** All nodes, after the change. */
   nodes: readonly Node[];
-  /** By the name of the node. */
+  /** By node name. */
   changed: ReadonlyMap<string, NodeChange>;
   /** RuntimeClasses that change, by name. */
   classes: ReadonlyMap<string, SchedulingChange>;
-  /** Whether a taint with NoExecute comes: budgets are read. */
+  /** Whether a NoExecute taint is added: budgets are read. */
   mayEvict: boolean;
-  /** Whether a taint comes that keeps pods away: workloads without pods are read. */
+  /** Whether a taint that keeps pods away is added: workloads without pods are read. */
   mayShutOut: boolean;
-  /** Which of the pods on changed nodes would be scheduled again. */
+  /** Which pods on changed nodes would be scheduled again. */
   moving: (here: RunningPods['here'], storage: Storage) => readonly RunningPod[];
 }
 
@@ -52,9 +52,9 @@ export interface ReadImpact {
   daemonSets: DaemonSet[];
   selecting: SelectingObject[];
   budgets: Budget[];
-  /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
+  /** Of the StatefulSets whose pods move, those with podManagementPolicy Parallel. */
   parallel: ReadonlySet<string>;
-  /** Extended resources that a DeviceClass stands for; read where pods that move ask for one. */
+  /** Extended resources that a DeviceClass provides; read only if moving pods request any. */
   deviceResources: ReadonlySet<string>;
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
@@ -115,7 +115,7 @@ export async function readAll(
   return { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, isKnown, warnings };
 }
 
-/** Those that may have no pod for long, as between two runs, or with 0 replicas. */
+/** Kinds that may have no pod for long, such as between two runs, or with 0 replicas. */
 const WITHOUT_PODS: readonly SelectingKind[] = ['Deployment', 'StatefulSet', 'CronJob'];
 const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
@@ -123,7 +123,7 @@ const DAEMON_SETS = 'DaemonSets';
 
 type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
 
-/** Throws NodepoolError for a path of the command line whose resource the server does not serve. */
+/** Throws NodepoolError if the server does not serve the resource of a path in the command line. */
 export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[], labels: readonly string[]) {
   const { selecting, unserved, unset } = await port.custom(paths, labels);
   const wrong = unserved.find(({ flagText }) => flagText !== undefined);
@@ -137,7 +137,7 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
   return { selecting, warnings };
 }
 
-/** How many more failures Jobs allow. Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
+/** How many more failures Jobs allow. Groups the pods of a CronJob's Jobs; if Jobs may not be read, each is a group. */
 async function readJobs(here: readonly RunningPod[], parts: PodParts, port: ImpactPort): Promise<void> {
   if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
   const read = await valueOrRefusal(() => port.jobs());
@@ -153,7 +153,7 @@ async function readJobs(here: readonly RunningPod[], parts: PodParts, port: Impa
   }
 }
 
-/** As admission adds it. Of a RuntimeClass that is not known, nothing can be said. */
+/** Adds what admission adds. For an unknown RuntimeClass, the placement is unknown. */
 function withRuntimeClass(
   object: SelectingObject,
   schedulingOf: (runtimeClass: string) => Scheduling | undefined,
@@ -172,10 +172,10 @@ interface UnreadObjects {
   refusal: NodepoolError;
 }
 
-/** Kinds that a warning names. */
+/** Maximum number of kinds in a warning. */
 const MAX_NAMED = 4;
 
-/** One for all: who may not read pods may not read much else. */
+/** One warning for all: users who may not read pods usually lack other permissions too. */
 function unreadWarning(unread: readonly UnreadObjects[]): Warning[] {
   const [first] = unread;
   if (first === undefined) return [];
@@ -190,28 +190,28 @@ function unreadWarning(unread: readonly UnreadObjects[]): Warning[] {
 // The pods on nodes, with the controllers that recreate them.
 
 interface RunningPods {
-  /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
+  /** Has every unfinished pod that is on a node; others are not counted yet. Without volumes, claims and namespaces. */
   snapshot: Snapshot;
-  /** On nodes that change, by node. For the others (50,000), the sums in the snapshot are enough. */
+  /** Pods on changed nodes, by node. For other nodes (50,000 pods), the sums in the snapshot are enough. */
   here: Map<string, RunningPod[]>;
-  /** Namespaces of those of them with claims. */
+  /** Namespaces of these pods that have claims. */
   claiming: Set<string>;
-  /** Wherever they are. */
+  /** On any node. */
   untemplated: UntemplatedPods;
-  /** Whether the labels of namespaces matter to a term of pod affinity. */
+  /** Whether a pod affinity term needs the labels of namespaces. */
   asksForNamespaces: boolean;
-  /** Pods whose amounts cannot be read; each a sentence. */
+  /** A sentence for each pod whose quantities cannot be read. */
   problems: string[];
 }
 
-/** Before any pod is read. @param nodes all, after the change */
+/** The state before any pod is read. @param nodes all, after the change */
 function noPods(nodes: readonly Node[]): RunningPods {
   const snapshot = new Snapshot(nodes, undefined, undefined, () => false);
   const untemplated = new UntemplatedPods(snapshot.parts);
   return { snapshot, here: new Map(), untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
-/** @param nodes all, after the change @param changed by name of the node @param classes that change, by name */
+/** @param nodes all, after the change @param changed by node name @param classes that change, by name */
 async function readRunningPods(
   nodes: readonly Node[],
   changed: ReadonlyMap<string, NodeChange>,
@@ -229,7 +229,7 @@ async function readRunningPods(
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
     const controller = raw.metadata?.ownerReferences?.find(reference => reference.controller);
     const owner = controller && ownerOf(raw, controller, owners);
-    // Most pods share what they are made of: the name alone is one of 50,000.
+    // Most pods share these parts: only the names of 50,000 pods differ.
     const before = changed.get(nodeName)?.before;
     if (before !== undefined) {
       const { parts } = found.snapshot;
@@ -248,7 +248,7 @@ async function readRunningPods(
   return found;
 }
 
-/** Adds the pods that matter to spread and affinity of pods that would move: only now it is known which do. */
+/** Adds pods that affect spread and affinity of moving pods, which are known only now. */
 async function countOthers(snapshot: Snapshot, moving: readonly RunningPod[], port: SchedulingPort): Promise<void> {
   const isCounted = countedBy(moving.map(({ pod }) => pod));
   if (isCounted === undefined) return;
@@ -275,13 +275,13 @@ function ownerOf(
   return owner;
 }
 
-// Pods whose template is not read, as they have no controller or that of a custom resource: what they ask of nodes, by owner.
+// Pods whose template is not read, because they have no controller or a custom one: their requirements by owner.
 
 class UntemplatedPods {
   readonly #found = new Map<string, SelectingObject>();
   readonly #parts: PodParts;
 
-  /** @param parts that the placements are shared in */
+  /** @param parts used to share placements */
   constructor(parts: PodParts) {
     this.#parts = parts;
   }
@@ -291,14 +291,14 @@ class UntemplatedPods {
     const keys = keysOfPod(owner === undefined ? placedBy(pod) : { ...placedBy(pod), ...topologyOf(pod) });
     if (keys.size === 0) return;
     const of = { kind: 'Pod', name, ...owner, namespace };
-    // A pod that is made for one node says nothing about others of its owner; one without owner is not created again.
+    // A pod made for one node says nothing about its owner's others; a pod without owner is not created again.
     const isAlike = owner !== undefined && !placement.nodeTerms?.some(({ matchFields }) => matchFields !== undefined);
     const shared = isAlike ? this.#parts.first(placement.recreated ?? placement) : undefined;
     const id = JSON.stringify([of.kind, namespace, of.name, [...keys], shared && this.#parts.id(shared)]);
     if (!this.#found.has(id)) this.#found.set(id, { ...of, keys, ...(shared && { placement: shared }) });
   }
 
-  /** One for each owner and way to ask. */
+  /** One object for each owner and set of requirements. */
   selecting(): SelectingObject[] {
     return [...this.#found.values()];
   }

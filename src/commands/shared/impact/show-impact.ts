@@ -7,10 +7,10 @@ import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import type { FoundImpact } from './find-impact.ts';
 
-/** Fields of custom resources that every command looks at, separated by commas. */
+/** Fields of custom resources that every command checks, separated by commas. */
 const PATHS_ENV = 'KUBECTL_NODEPOOL_IMPACT_PATHS';
 
-/** @param paths of the command line. Throws NodepoolError for one that is no path. */
+/** @param paths from the command line. Throws NodepoolError for an invalid path. */
 export async function impactFinder(
   paths: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -31,7 +31,7 @@ export async function impactText(
   return renderImpact(found, makeStyle(color), width);
 }
 
-/** `if worth asking`: nothing where it is known and harmless. `beside evictions`: without the evicted pods */
+/** `if worth asking`: nothing if the impact is known and harmless. `beside evictions`: without the evicted pods */
 export type TellImpact = (
   plan: ClusterPlan,
   which: 'always' | 'if worth asking' | 'beside evictions',
@@ -39,11 +39,11 @@ export type TellImpact = (
 
 export interface ToldImpact {
   text: string | undefined;
-  /** For the question: what evictions mean. */
+  /** Texts for the question: the consequences of evictions. */
   losses: string[];
 }
 
-/** The impact of a plan for stderr, before a person is asked about it. Nothing where no label and no taint changes. */
+/** Prints the impact of a plan to stderr before a question; nothing if no label or taint changes. */
 export function impactTeller(io: Io, connection: Connection): TellImpact {
   return async (plan, which) => {
     const found = await impactOrWarning(plan, io, connection);
@@ -60,7 +60,7 @@ export function impactTeller(io: Io, connection: Connection): TellImpact {
   };
 }
 
-/** The impact of a plan for stdout, in a dry run; nothing where no label and no taint changes. @param state as it was planned */
+/** The impact of a plan for stdout in a dry run; nothing if no label or taint changes. @param state planned on */
 export async function impactPreview(
   plan: ClusterPlan,
   io: Io,
@@ -72,7 +72,7 @@ export async function impactPreview(
   return impactText(found, { color: io.color, width: terminalWidth(io) });
 }
 
-/** Its warnings are shown. `none`: no label and no taint changes. `unknown`: a warning says why. */
+/** Prints the warnings. `none`: no label or taint changes. `unknown`: a warning has the reason. */
 async function impactOrWarning(
   plan: ClusterPlan,
   io: Io,

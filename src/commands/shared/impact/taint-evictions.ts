@@ -1,4 +1,4 @@
-/** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
+/** Which pods are evicted when NoExecute taints are added to their nodes. */
 import type { PlacedPod, PodsPort } from '../../../kube/resources/pods.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
 import { arrivingNoExecute, evictedAfter } from '../../../nodepool/spec/taints.ts';
@@ -7,31 +7,31 @@ import type { NodePool, Taint } from '../../../nodepool/types.ts';
 export interface NodeEvictions {
   node: string;
   taints: Taint[];
-  /** `namespace/name`, in order. */
+  /** `namespace/name`, sorted. */
   now: string[];
-  /** They tolerate it for a while. None on a node that is drained: these pods are evicted, too. */
+  /** Pods that tolerate the taint for a while. Empty on a node that is drained, where these pods are evicted too. */
   later: { pod: string; seconds: number }[];
 }
 
 export interface EvictionPreview {
-  /** Nodes that lose pods, by name. */
+  /** Nodes that lose pods, sorted by name. */
   nodes: NodeEvictions[];
   now: number;
   later: number;
-  /** Nodes of pools with `noExecute: Drain`. */
+  /** Number of nodes in pools with `noExecute: Drain`. */
   drained: number;
-  /** Of all together. */
+  /** Totals over all nodes. */
   ofDaemonSets: number;
   withoutController: number;
   ended: number;
-  /** What a yes covers beside the taints, as coversOf() names it. */
+  /** What an approval covers in addition to the taints, in the format of coversOf(). */
   covers: string[];
 }
 
-/** The node as it is, and the taints that it is to have. */
+/** The current node, and its future taints. */
 export type TaintPlan = Pick<DuePlan, 'node' | 'patch' | 'drain'>;
 
-/** Pods that a taint evicts already are not counted. Undefined when none is. Reads pods for NoExecute taints alone. */
+/** Ignores pods that current taints already evict. Undefined if none is evicted. Reads pods only for NoExecute. */
 export async function previewEvictions(
   plans: readonly TaintPlan[],
   pods: Pick<PodsPort, 'placedOn'>,
@@ -77,8 +77,8 @@ export async function previewEvictions(
 }
 
 /**
- * A key for each pod and the time at which it is evicted. Pods of one controller on one node are numbered: a replaced pod
- * has the same key, an additional pod has a new one. A pod without a controller is identified by its UID.
+ * A key for each pod and its eviction time. Pods of one controller on one node are numbered: a replaced pod keeps the
+ * key, an additional pod gets a new one. A pod without a controller is identified by its UID.
  */
 function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[] {
   const counts = new Map<string, number>();
@@ -92,13 +92,13 @@ function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[
   });
 }
 
-/** Whether these pools can set or restore NoExecute taints; if not, nodes need not be read. @param specs as planned */
+/** Whether these pools can set or restore NoExecute taints; if not, nodes need not be read. @param specs planned */
 export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] = []): boolean {
   const removesUnmanaged = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
   return [...pools, ...specs].some(pool => hasNoExecute(pool) || removesUnmanaged(pool)) || pools.some(hasEarlierSpec);
 }
 
-/** A pool without such a taint may have had one in an earlier spec that is still applied to some nodes: it displaced others. */
+/** An earlier spec, still applied to some nodes, may have had NoExecute taints that replaced those of others. */
 function hasEarlierSpec({ metadata: { generation = 2 }, status }: NodePool): boolean {
   const isApplied = status?.conditions?.some(
     ({ type, status: value, observedGeneration }) =>

@@ -1,19 +1,19 @@
-/** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
+/** Whether manifests/protect-records.yaml and protect-membership.yaml, which restrict kubelets, are in force. */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { isObject, ownValue } from '../../../nodepool/json.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
-/** The policy that gives new nodes what their pool gives, and its binding. */
+/** The policy that gives new nodes their pool's labels and taints, and its binding. */
 export const BORN_IN_POOL = 'born-in-pool.nodes.lailin.xyz';
-/** The policy that keeps kubelets from records and birth records, and its binding. */
+/** The policy that keeps kubelets from changing records, including those set at registration, and its binding. */
 export const RECORDS = 'protect-records.nodes.lailin.xyz';
-/** The policy that keeps kubelets from the labels by which pools select, and its binding, neither of which works alone. */
+/** The policy that protects labels that pools select by from kubelets, and its binding. Needs RECORDS. */
 export const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
 
-/** What the server adds to a policy, beside empty selectors. */
+/** What the server adds to a policy, besides empty selectors. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { matchPolicy: 'Equivalent', scope: '*' };
 
-/** Names of those of which an object is missing or differs from this version. @param policies and bindings */
+/** Names of policies with a missing object, or one that differs from this version. @param policies and bindings */
 export async function policiesOff(
   policies: readonly ManifestObject[],
   { get }: Pick<ManifestsPort, 'get'>,
@@ -22,10 +22,10 @@ export async function policiesOff(
   return [...new Set(policies.flatMap((wanted, at) => (isInForce(wanted, live[at]) ? [] : [wanted.metadata.name])))];
 }
 
-/** Of the policy that gives new nodes what their pool gives. */
+/** State of the policy that gives new nodes their pool's labels and taints. */
 export type BornInPool =
   | { kind: 'absent' }
-  /** As policiesOff(); empty when it is in force. */
+  /** See policiesOff(); empty if the policy is in force. */
   | { kind: 'installed'; off: readonly string[] };
 
 /** @param objects the policy and its binding */
@@ -39,7 +39,7 @@ export async function bornInPoolOf(
   return { kind: 'installed', off: await policiesOff(objects, port) };
 }
 
-/** None where the server does not serve the kind of the first, as before Kubernetes 1.36. */
+/** Empty if the server does not serve the kind of the first object, as before Kubernetes 1.36. */
 export async function servedOf(
   objects: readonly ManifestObject[],
   { isServed }: Pick<ManifestsPort, 'isServed'>,
@@ -48,7 +48,7 @@ export async function servedOf(
   return first !== undefined && (await isServed(first)) ? objects : [];
 }
 
-/** False where they may not be read. @param policies those that bind kubelets: each needs the other */
+/** False if they may not be read. @param policies those that restrict kubelets, which only work together */
 export async function isMembershipProtected(
   policies: readonly ManifestObject[],
   port: Pick<ManifestsPort, 'get'>,
@@ -57,17 +57,17 @@ export async function isMembershipProtected(
   return 'value' in off && off.value.length === 0;
 }
 
-/** Whether it is a policy or its binding, of which a part more can exclude requests. */
+/** Whether it is a policy or a binding, in which one more rule can exclude requests. */
 export function isPolicy({ apiVersion }: ManifestObject): boolean {
   return apiVersion.startsWith('admissionregistration.k8s.io/');
 }
 
-/** Whether a policy or binding on the server is as this version has it. */
+/** Whether a policy or binding on the server matches this version. */
 export function isInForce({ spec }: ManifestObject, live: ManifestObject | undefined): boolean {
   return live !== undefined && isAsWanted(spec, live.spec, mayAdd);
 }
 
-/** A rule or selector more would exclude requests. */
+/** An additional rule or selector would exclude requests. */
 function mayAdd(key: string, value: unknown): boolean {
   return isEmpty(value) || value === ownValue(DEFAULTS, key);
 }
@@ -76,7 +76,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** Whether an object has all that a manifest says; lists exactly. @param mayAdd for a field that the manifest lacks */
+/** Whether an object has everything in a manifest; lists must be equal. @param mayAdd for fields not in the manifest */
 export function isAsWanted(wanted: unknown, live: unknown, mayAdd: (key: string, value: unknown) => boolean): boolean {
   const isSame = (item: unknown, other: unknown) => isAsWanted(item, other, mayAdd);
   if (Array.isArray(wanted)) {

@@ -1,9 +1,9 @@
 /**
- * Objects that have a name of ours and are somebody else's: they are neither taken over nor deleted (docs/decisions/0056).
- * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
- * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
+ * Objects that have one of our names but belong to others are neither taken over nor deleted (docs/decisions/0056).
+ * Every object in manifests/controller.yaml has the label app.kubernetes.io/name, also in earlier versions. An object
+ * whose manifest lacks it (CRD, policies) is ours by its name, which ends with our API group.
  *
- * Also here: objects of a Helm release, which are left to Helm, and whether `nodepools` means ours alone.
+ * Also here: objects of a Helm release, which are left to Helm, and whether `nodepools` is unambiguous.
  */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -14,13 +14,13 @@ import { valueOrRefusal } from '../refusals.ts';
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** @param wanted as in the manifest @param live as the server has it; undefined when there is none */
+/** @param wanted the object in the manifest @param live the object on the server; undefined if there is none */
 export function isForeign(wanted: ManifestObject, live: ManifestObject | undefined): boolean {
   const label = labelOf(wanted);
   return live !== undefined && label !== undefined && labelOf(live) !== label;
 }
 
-/** Throws a NodepoolError that names those that are somebody else's, before anything is written. */
+/** Throws a NodepoolError with the names of objects that belong to others, before anything is written. */
 export function refuseForeign(objects: readonly ManifestObject[], live: readonly (ManifestObject | undefined)[]): void {
   const foreign = objects.filter((wanted, at) => isForeign(wanted, live[at]));
   const [first] = foreign;
@@ -44,7 +44,7 @@ function labelOf({ metadata }: ManifestObject): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-// Objects of a Helm release are left to Helm: it would put back what is deleted, and undo what is changed, at its next upgrade.
+// Objects of a Helm release are left to Helm, whose next upgrade would restore deleted objects and undo changes.
 
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 const RELEASE = 'meta.helm.sh/release-name';
@@ -57,7 +57,7 @@ export interface HelmRelease {
   namespace: string;
 }
 
-/** The release that the object says it belongs to. @param live as the server returned it; undefined when there is none */
+/** The Helm release that the object names. @param live as returned by the server; undefined if there is none */
 export function helmReleaseOf(live: unknown): HelmRelease | undefined {
   if (!isObject(live) || !isObject(live.metadata)) return undefined;
   const { labels, annotations } = live.metadata;
@@ -65,12 +65,12 @@ export function helmReleaseOf(live: unknown): HelmRelease | undefined {
   return { name: String(annotations[RELEASE]), namespace: String(annotations[NAMESPACE]) };
 }
 
-/** The command that puts the objects of the release back. */
+/** The command that restores the objects of the release. */
 export function helmUpgrade({ name, namespace }: HelmRelease): string {
   return `helm upgrade ${name} ${CHART} --namespace ${namespace} --reuse-values`;
 }
 
-/** Throws where the object belongs to a Helm release, with Helm's command. @param live undefined when there is none */
+/** Throws, with Helm's command, if the object belongs to a Helm release. @param live undefined if there is none */
 export function refuseHelmRelease(live: unknown, command: 'install' | 'uninstall'): void {
   const release = helmReleaseOf(live);
   if (release === undefined) return;
@@ -83,12 +83,12 @@ export function refuseHelmRelease(live: unknown, command: 'install' | 'uninstall
   );
 }
 
-/** As kubectl names an object in its messages: `deployment.apps/name`. */
+/** kubectl's name of an object in messages: `deployment.apps/name`. */
 export function nameOf(object: ManifestObject): string {
   return `${kindOf(object)}/${object.metadata.name}`;
 }
 
-/** As kubectl names a deleted object: `deployment.apps "name"`. */
+/** kubectl's name of a deleted object: `deployment.apps "name"`. */
 export function quotedNameOf(object: ManifestObject): string {
   return `${kindOf(object)} "${object.metadata.name}"`;
 }
@@ -98,15 +98,15 @@ function kindOf({ apiVersion, kind }: ManifestObject): string {
   return group === apiVersion ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
 }
 
-// Whether `nodepools` means ours alone: Karpenter and HyperShift have a resource of the same name.
+// Whether `nodepools` is unambiguous: Karpenter and HyperShift have a resource of the same name.
 
-/** What to write where another API group serves nodepools. */
+/** What to write if another API group also serves nodepools. */
 const USE_FULL_NAME = 'with kubectl, use `npool` or `nodepools.nodes.lailin.xyz`';
 
-/** What the ClusterRoles for people were called before. */
+/** Earlier names of the ClusterRoles for users. */
 const FORMER_ROLES = ['nodepool-view', 'nodepool-edit'];
 
-/** Those of FORMER_ROLES that are ours and still there; none where they may not be read. */
+/** The roles in FORMER_ROLES that are ours and still exist; empty if they may not be read. */
 export async function formerRoles(
   manifest: readonly ManifestObject[],
   { get }: Pick<ManifestsPort, 'get'>,
@@ -118,7 +118,7 @@ export async function formerRoles(
   return live.value.flatMap(found => (found === undefined || isForeign(role, found) ? [] : [found.metadata.name]));
 }
 
-/** @param others the other API groups that serve nodepools @param former see formerRoles() */
+/** @param others other API groups that serve nodepools @param former see formerRoles() */
 export function checkNames(others: readonly string[], former: readonly string[] = []): CheckFinding {
   const formerText = `left over from an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
   const remove = `bind users to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then run: kubectl delete clusterrole ${former.join(' ')}`;

@@ -1,4 +1,4 @@
-/** Plans which nodes are added to a pool, removed from it or moved, and checks all of it before anything is written. */
+/** Plans which nodes to add to a pool, remove from it or move, and checks everything before anything is written. */
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../../../nodepool/membership/member-labels.ts';
@@ -25,26 +25,26 @@ import { allPermitted } from '../refusals.ts';
 
 export interface MoveOptions {
   kind: 'add' | 'remove' | 'move';
-  /** The pool that gets the nodes; for `remove`, the one that loses them. */
+  /** The pool that gets the nodes; for `remove`, the pool that loses them. */
   pool: string;
   nodes: string[];
-  /** A label selector in place of names; of what it finds, `remove` and `from` take the nodes of their pool. */
+  /** A label selector instead of names; `remove` and `from` use only the matching nodes of their pool. */
   selector: string | undefined;
   /** For `move`: only nodes of this pool; without names and selector, all of them. */
   from: string | undefined;
 }
 
-/** What is to be done; nothing is written yet. */
+/** The planned changes; nothing is written yet. */
 export interface PlannedMoves {
   state: ClusterState;
   intent: Intent & { changes: MembershipChanges };
   plan: ClusterPlan;
-  /** Nodes for which there is nothing to do. */
+  /** Nodes that need no change. */
   unchanged: string[];
   warnings: string[];
 }
 
-/** Throws NodepoolError when a node or pool is not known, or cannot be moved as asked. */
+/** Throws NodepoolError if a node or pool does not exist, or cannot be moved as requested. */
 export async function planMoves(options: MoveOptions, { cluster }: { cluster: ClusterPort }): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
   checkChoice(options);
@@ -104,7 +104,7 @@ function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[]
   return fullNames(nodes, known);
 }
 
-/** Of the nodes that a selector found, those of the pool: `remove` and `--from` are about that pool's nodes. */
+/** Of the selected nodes, those in the pool: `remove` and `--from` only concern that pool's nodes. */
 function meantNodes(selected: string[], options: MoveOptions, state: ClusterState): string[] {
   const { kind, from } = options;
   return selected.filter(node => {
@@ -143,7 +143,7 @@ function assertKnown(pool: NodePool): void {
   );
 }
 
-/** A node that has left the pool, and still carries what that set, is not out of it yet. */
+/** A node that left the pool but still has its labels or taints is not completely removed. */
 function isDone(state: ClusterState, node: string, { kind, pool }: MoveOptions): boolean {
   return kind === 'remove' ? !state.poolsOf(node).includes(pool) : state.ownership(node)?.owner === pool;
 }
@@ -168,7 +168,7 @@ function labelsFor({ kind, pool: name, from }: MoveOptions, state: ClusterState)
   };
 }
 
-/** What pools give and take back may itself make the node a member again: followed to its end before it is begun. */
+/** Labels that pools set or restore can make the node a member again: simulates that before the first write. */
 function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefined, { kind, pool }: MoveOptions): void {
   const node = state.node(name);
   if (node === undefined) return;

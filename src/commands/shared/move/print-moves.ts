@@ -1,4 +1,4 @@
-/** The result of `add`, `remove` and `move` for a node, on one line. */
+/** The result of `add`, `remove` and `move` for a node, as one line. */
 
 import { isControlPlaneRole, ROLE_PREFIX } from '../../../nodepool/membership/selector.ts';
 import type { Change } from '../../../nodepool/plan/plan.ts';
@@ -16,11 +16,11 @@ interface MoveLine {
 
 export interface PoolMove {
   kind: 'add' | 'remove' | 'move';
-  /** The pool that gets the nodes; for `remove`, the one that loses them. */
+  /** The pool that gets the nodes; for `remove`, the pool that loses them. */
   pool: string;
 }
 
-/** A label that goes is named, unless it is the role of a pool; a role of the control plane always is. */
+/** Names removed labels, except the role of a pool; a control-plane role is always named. */
 export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes = [] }: MoveLine): string {
   const gone = changes.filter(
     ({ key, action, reason }) => reason === 'membership' && action === 'remove' && !isRole(key),
@@ -41,8 +41,8 @@ export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes 
 }
 
 /**
- * `This takes off label rack=x from 2 nodes (a, b); changes label tier=brass to gold on 1 node (a)`; roles of pools are not named.
- * @param all also what the old pool had set
+ * `This takes off label rack=x from 2 nodes (a, b); changes label tier=brass to gold on 1 node (a)`
+ * @param all include what the old pool had set; roles of pools are never named
  */
 export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefined {
   const gone = nodes.flatMap(({ node, changes }) =>
@@ -67,14 +67,14 @@ function slotText({ kind, key, effect, from = '' }: Change): string {
   return kind === 'label' ? `label ${key}=${from}` : `taint ${key}${from === '' ? '' : `=${from}`}:${effect}`;
 }
 
-/** Labels and taints in one line. */
+/** Maximum labels and taints in one line. */
 const MAX_NAMED = 10;
 
 function isRole(key: string): boolean {
   return key.startsWith(ROLE_PREFIX) && !isControlPlaneRole(key);
 }
 
-/** For a node without a change. @param from the pool that it was to be in before */
+/** For a node without a change. @param from the pool that it should have been in */
 export function renderUnmoved(
   { kind, pool, from = pool }: PoolMove & { from?: string | undefined },
   node: string,

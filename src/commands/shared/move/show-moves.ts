@@ -99,7 +99,7 @@ function actionOf({ kind, pool }: PoolMove, { nodes }: ClusterPlan): string {
   return `${verb} ${nodesText(nodes.map(({ node }) => node.name))} ${to} pool ${pool}`;
 }
 
-/** The pool's taints and labels reach what runs the cluster, and mostly the node was meant to be another one. */
+/** The pool's taints and labels affect control-plane components, and usually another node was meant. */
 function controlPlaneQuestion({ kind }: PoolMove, { nodes }: ClusterPlan): Question | undefined {
   const found = nodes.filter(({ node }) => isControlPlane(node.labels) || node.taints.some(isOfControlPlane));
   if (kind === 'remove' || found.length === 0) return undefined;
@@ -118,13 +118,13 @@ function isOfControlPlane({ key }: Taint): boolean {
 
 const WORDS = { add: 'Adding', remove: 'Removing', move: 'Moving' };
 
-// Adds nodes to a pool, removes them from it, or moves them: one guarded patch a node, with the membership labels and
-// everything that follows from them. No other node is written.
+// Adds nodes to a pool, removes them from it, or moves them, with one guarded patch per node that has the membership
+// labels and everything that follows from them. No other node is written.
 
 interface MovedNode {
   node: string;
   from: string | undefined;
-  /** The pool that owns it now. */
+  /** The pool that owns the node now. */
   to: string | undefined;
 }
 
@@ -132,11 +132,11 @@ interface MoveResult {
   moved: MovedNode[];
   failures: WriteFailure[];
   warnings: Warning[];
-  /** Of every pool that was reconciled. */
+  /** Results of every reconciled pool. */
   results: PoolResult[];
 }
 
-/** Writes them, and the status and Events of every pool concerned. A node that fails stops no other. */
+/** Writes the nodes, and the status and Events of every pool involved. A failure does not stop the others. */
 export async function moveNodes({ state, intent }: PlannedMoves, options: ApplyOptions): Promise<MoveResult> {
   const before = new Map([...intent.changes.keys()].map(node => [node, state.ownership(node)?.owner]));
   const { chosen, others } = await apply(state, intent, options);
@@ -153,7 +153,7 @@ export async function moveNodes({ state, intent }: PlannedMoves, options: ApplyO
     else unkept.push({ node, pool, wanted });
   }
   for (const { pool, outcome, error } of results) {
-    // A node that both its pools failed to write failed once.
+    // A node that both of its pools failed to write counts once.
     failures.push(...(outcome?.failures ?? []).filter(({ message }) => !known.has(message)));
     for (const { message } of outcome?.failures ?? []) known.add(message);
     if (error !== undefined) failures.push({ message: `${pool}: ${error.oneLine}`, next: error.next });
@@ -174,7 +174,7 @@ function isNotKept(node: string, pool: string): WriteFailure {
   return { message: `pool ${pool} has released node ${node} again: the pool was deleted or changed meanwhile` };
 }
 
-/** The write, or a later one, took the labels off by which the node would be a member. */
+/** The node lost its membership labels in this write or a later one. */
 function isNotReleased(node: string, pool: string): WriteFailure {
   return {
     message: `node ${node} is not a member of pool ${pool} but still has the labels and taints that the pool set`,

@@ -1,6 +1,6 @@
 /**
- * The permissions that each command of this program needs. test/e2e/needs.test.ts compares it with the server's audit log.
- * Also here: those of the controller's manifest, the reads that a refused user lacks besides, and such questions as text.
+ * The permissions that each command needs. test/e2e/needs.test.ts compares them with the server's audit log. Also here:
+ * permissions in the controller's manifest, other missing reads of a refused user, and permissions as text.
  */
 import type { AccessQuestion } from '../../../kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../../kube/resources/doctor.ts';
@@ -12,7 +12,7 @@ import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
 import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
-/** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
+/** `verbs resource[.group][/subresource][@namespace][ name]`, similar to kubectl's notation. */
 type Need = string;
 
 const POOLS = 'nodepools.nodes.lailin.xyz';
@@ -22,7 +22,7 @@ const REVISIONS = 'controllerrevisions.apps@default';
 const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
-/** Whether a warning about kubelets is needed. */
+/** To decide whether a warning about kubelets is needed. */
 const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap(resource =>
   [RECORDS, MEMBERSHIP].map(name => `get ${resource}.admissionregistration.k8s.io ${name}`),
 );
@@ -39,11 +39,11 @@ const RECONCILE = [
 ];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
-/** Only on servers that have the condition: see cordon/maintenance.ts. */
+/** Only on servers with the condition: see cordon/maintenance.ts. */
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
-/** With volumes, namespaceSelector and extended resources, what `fit` needs; of custom resources, those that the server has. */
+/** For volumes, namespaceSelector and extended resources, what `fit` needs; of custom resources, those that exist. */
 const IMPACT = [
   ...PODS,
   'list replicationcontrollers',
@@ -52,9 +52,9 @@ const IMPACT = [
   'list persistentvolumes',
   'list storageclasses.storage.k8s.io',
 ];
-/** Of a pool with `noExecute: Drain`; where pods come back to their node, also `list poddisruptionbudgets`. */
+/** For a pool with `noExecute: Drain`; if pods return to their node, also `list poddisruptionbudgets`. */
 const EVICT = [...PODS, 'create pods/eviction'];
-/** To find the workloads that name a RuntimeClass which is deleted. */
+/** To find the workloads that use a deleted RuntimeClass. */
 const CLASS_USERS = [
   ...PODS,
   'list deployments.apps',
@@ -64,15 +64,15 @@ const CLASS_USERS = [
 ];
 
 /**
- * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes. Where
- * the pool has `noExecute: Drain`, every command that reconciles needs what `reconcile` does.
- * Where kubelets may set the labels that a pool selects by, a refusal only costs a warning.
- * Commands that need no permission are left out. Where the admission plugin OwnerReferencesPermissionEnforcement is on, which
- * no request can find out, creating RuntimeClasses needs `update` on nodepools/finalizers as well.
+ * By command, with a flag if it needs more; `with NoExecute`: if such a taint is added to nodes. If the pool has
+ * `noExecute: Drain`, every command that reconciles needs what `reconcile` needs.
+ * If kubelets may set the labels that a pool selects by, a refusal only causes a warning.
+ * Commands that need no permission are left out. With the admission plugin OwnerReferencesPermissionEnforcement, which
+ * no request can detect, creating RuntimeClasses also needs `update` on nodepools/finalizers.
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
-  // Its table; without it that is as of the last reconcile.
+  // For the table; without it, values are from the last reconcile.
   'get with nodes': LOOK,
   'get --watch': [`list,watch ${POOLS}`],
   'get --watch with nodes': [`list,watch ${POOLS}`, 'list,watch nodes'],
@@ -87,7 +87,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
   history: [`list ${POOLS}`, 'list nodes', `list ${EVENTS}`, `list ${REVISIONS}`],
-  // Of a node, and of members that somebody changed or cordoned.
+  // For a node, and for members that somebody changed or cordoned.
   'history of nodes': ['get nodes'],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`, `patch ${POOLS}/status`],
   'view with describe': [`list ${CLASSES}`],
@@ -110,7 +110,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
-  // It warns of nodes of other pools, where it may read them.
+  // Warns about nodes of other pools, if they may be read.
   'create with overlaps': LOOK,
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
   'create --nodes with short names': ['list nodes'],
@@ -130,12 +130,12 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'remove with NoExecute': PODS,
   move: RECONCILE,
   'move with NoExecute': PODS,
-  // To show the impact; what it may not read, a warning names.
+  // To show the impact; a warning names what may not be read.
   'move --dry-run': IMPACT,
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
   'reconcile with noExecute: Drain': EVICT,
-  // Without it, one-shot runs do not detect others that keep changing a key: they cannot count the earlier repairs.
+  // Without it, one-shot runs cannot count earlier repairs, and so do not detect others that keep changing a key.
   'reconcile with drift': [`list ${EVENTS}`],
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
@@ -154,7 +154,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   delete: DELETE,
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,
-  // Other pools match its nodes, and get them.
+  // If other pools match its nodes, and get them.
   'delete with next owners': [
     `patch ${POOLS}/status`,
     `create,patch ${CLASSES}`,
@@ -162,7 +162,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   ],
   cordon: CORDON,
   uncordon: CORDON,
-  // Without it, a maintenance is not published as a condition of the node.
+  // Without it, a maintenance is not published as a node condition.
   [PUBLISHES]: ['patch nodes/status'],
   // Without it, the end of a maintenance has no Event.
   'uncordon after cordon --reason': [`create ${EVENTS}`],
@@ -173,10 +173,10 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     'get daemonsets.apps',
     'list poddisruptionbudgets.policy',
   ],
-  // Without it, whether other nodes reach them is not judged.
+  // Without it, the drain does not check whether other nodes can reach the volumes.
   'drain with volumes': ['list persistentvolumeclaims', 'list persistentvolumes'],
   'drain --disable-eviction': ['delete pods'],
-  // With volumes, namespaceSelector and extended resources, what `fit` needs; with pods of Jobs, `list jobs.batch`.
+  // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`.
   'drain --check-fit': ['list pods'],
   wait: [`get,list,watch ${POOLS}`],
   install: [`get,create,patch ${CRD}`, `list ${POOLS}`],
@@ -197,25 +197,25 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
 };
 
 export interface CommandNeeds {
-  /** `reconcile`, `reconcile --watch`. */
+  /** Such as `reconcile` or `reconcile --watch`. */
   command: string;
   questions: AccessQuestion[];
 }
 
-/** To see who else gets what a role grants. */
+/** To see who else gets the permissions of a role. */
 const BINDINGS = ['rolebindings', 'clusterrolebindings', 'clusterroles'].map(
   resource => `list ${resource}.rbac.authorization.k8s.io`,
 );
 
-/** What `install` can install beside the CRD. */
+/** What `install` can install in addition to the CRD. */
 export interface InstallableParts {
-  /** The admission policies that bind kubelets. */
+  /** The admission policies that restrict kubelets. */
   policies: readonly ManifestObject[];
   bornInPool: readonly ManifestObject[];
   controller: readonly ManifestObject[];
 }
 
-/** @param commands the names of the commands of this program */
+/** @param commands the names of this program's commands */
 export function needsOf(commands: readonly string[], installable?: InstallableParts): CommandNeeds[] {
   const all = Object.entries(NEEDS).map(([command, needs]) => ({ command, questions: needs.flatMap(questionsOf) }));
   return [...all, ...needsOfInstallable(installable)].filter(({ command }) => commands.includes(nameOf(command)));
@@ -232,14 +232,14 @@ function needsOfInstallable(installable: InstallableParts | undefined): CommandN
   const about = (objects: readonly ManifestObject[], verbs: string[]) =>
     objects.flatMap(object => questionsAbout(object, verbs));
   const install = ['get', 'create', 'patch'];
-  // The server allows a policy only to a user who may get its parameters.
+  // The server accepts a policy only from a user who may get its parameters.
   const parameters = questionsOf(`get ${POOLS}`);
   return [
     { command: 'install --admission', questions: [...about([...policies, ...bornInPool], install), ...parameters] },
     { command: 'install --policies', questions: [...about(policies, install), ...parameters] },
     {
       command: 'install --controller',
-      // The server allows a user to grant only permissions that the user has.
+      // The server lets users grant only permissions that they have.
       questions: [
         ...about([...policies, ...controller], install),
         ...controller.flatMap(grantsOf),
@@ -259,9 +259,9 @@ function questionsOf(need: Need): AccessQuestion[] {
   return verbs.split(',').map(verb => defined({ verb, group, resource, subresource, namespace, name }));
 }
 
-// The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants.
+// The controller's manifest as permissions: those needed to apply it, and those that it grants.
 
-/** Whether somebody may do that with the object. */
+/** The permissions to use these verbs on the object. */
 function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
   const { name, namespace } = metadata;
   const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
@@ -269,7 +269,7 @@ function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: s
   return verbs.map(verb => defined({ verb, group, resource, namespace, name }));
 }
 
-/** What the subjects of the manifest's bindings are granted: the roles that are there for others are left out. */
+/** What the manifest's bindings grant their subjects; leaves out roles for other users. */
 export function boundGrantsOf(manifest: readonly ManifestObject[]): AccessQuestion[] {
   const bound = new Set(
     manifest.flatMap(({ metadata: { namespace }, roleRef }) =>
@@ -303,11 +303,11 @@ function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
 }
 
-// The reads that a command needs and the user lacks: one who asks for a role after each refusal asks often.
+// Reads that a command needs and the user lacks, so that one request for a role covers all of them.
 
 const READS = ['get', 'list', 'watch'];
 
-/** The refusal, with the other missing reads in its next step, if the server answers. @param command without flags */
+/** Adds the other missing reads to the refusal's next step, if the server answers. @param command without flags */
 export async function withMissingReads(
   refusal: ForbiddenError,
   command: string,
@@ -320,7 +320,7 @@ export async function withMissingReads(
   const answer =
     others.length === 0 ? undefined : await valueOrRefusal(async () => (await connection.doctor()).allowed(others));
   const lacking = answer !== undefined && 'value' in answer ? others.filter((_, at) => !answer.value[at]) : [];
-  // A refusal does not tell the namespace.
+  // A refusal does not contain the namespace.
   const refused = missing.map(role => {
     const needed = reads.find(question => question.namespace !== undefined && roleText(anywhere(question)) === role);
     return needed === undefined ? role : roleText(needed);
@@ -335,7 +335,7 @@ export async function withMissingReads(
   });
 }
 
-/** As a refusal has it. */
+/** In the form that a refusal has. */
 function anywhere({ name: _name, namespace: _namespace, ...question }: AccessQuestion): AccessQuestion {
   return question;
 }
@@ -344,14 +344,14 @@ function roleText(question: AccessQuestion): string {
   return `verb ${question.verb} on ${questionText(question).slice(question.verb.length + 1)}`;
 }
 
-// A question about a permission, as text.
+// A permission as text.
 
 /** `patch nodepools.nodes.lailin.xyz/status`, `get leases.coordination.k8s.io "x" in kube-system` */
 export function questionText(question: AccessQuestion): string {
   return `${question.verb} ${objectText(question)}`;
 }
 
-/** The same of several, each object once: `get,patch nodes`. */
+/** The same for several permissions, each object once: `get,patch nodes`. */
 export function questionTexts(questions: readonly AccessQuestion[]): string[] {
   const byObject = Map.groupBy(questions, objectText);
   return [...byObject].map(([object, requirements]) => {

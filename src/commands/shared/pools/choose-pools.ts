@@ -1,4 +1,4 @@
-/** Which pools a command works on: those named, those with labels, or all. */
+/** Chooses the pools of a command: by name, by labels, or all. */
 
 import * as Flags from '@oclif/core/flags';
 import type { Io } from '../../../cli/io.ts';
@@ -7,17 +7,17 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import { type NamesDeps, namesToSuggest, poolsNotFound, selectorError } from './not-found.ts';
 
-/** selector: a label selector, as the server takes it. */
+/** selector: a label selector in the server's syntax. */
 export type PoolChoice = { names: readonly string[] } | { selector: string } | { all: true };
 
-/** Each name once. Names are returned as given, without a request; selected ones are sorted. */
+/** Each name once. Given names are returned without a request; selected ones are sorted. */
 export async function chosenNames(choice: PoolChoice, pools: Pick<NodePoolsClient, 'list'>): Promise<string[]> {
   if ('names' in choice) return [...new Set(choice.names)];
   const listed = await listPools(selectorOf(choice), undefined, pools);
   return listed.map(({ metadata }) => metadata.name);
 }
 
-/** As chosenNames(), without a request for all pools: undefined means all. */
+/** Like chosenNames(), but without a request for all pools: undefined means all. */
 export async function namesUnlessAll(
   choice: PoolChoice,
   pools: Pick<NodePoolsClient, 'list'>,
@@ -25,7 +25,7 @@ export async function namesUnlessAll(
   return 'all' in choice ? undefined : chosenNames(choice, pools);
 }
 
-/** As chosenNames(), with the pools. `missing`: names that do not exist. */
+/** Like chosenNames(), with the pools. `missing`: names that do not exist. */
 export async function chosenPools(
   choice: PoolChoice,
   pools: Pick<NodePoolsClient, 'get' | 'list'>,
@@ -43,27 +43,27 @@ function selectorOf(choice: Exclude<PoolChoice, { names: readonly string[] }>): 
   return 'selector' in choice ? choice.selector : undefined;
 }
 
-/** Pools that are named in one sentence. */
+/** Maximum pools named in one sentence. */
 export const MAX_NAMED = 5;
 
-/** Why a script needs --yes for pools that its command line does not name: `2 pools would be drained: a, b`. */
+/** Why a script needs --yes if its command line does not name the pools: `2 pools would be drained: a, b`. */
 export function chosenText(pools: readonly string[], fate: 'deleted' | 'drained'): string {
   return `${plural(pools.length, 'pool')} would be ${fate}: ${firstFew(pools, MAX_NAMED)}`;
 }
 
-// Reads pools as the server has them.
+// Reads pools as stored on the server.
 
 interface GetOptions {
   /** Empty: all. */
   names: string[];
-  /** A label selector, as the server takes it. */
+  /** A label selector in the server's syntax. */
   selector: string | undefined;
-  /** A field selector, as the server takes it. */
+  /** A field selector in the server's syntax. */
   fieldSelector: string | undefined;
   ignoreNotFound: boolean;
 }
 
-/** Pools in the order asked for, or by name; the names that do not exist as errors, so that the others still show. */
+/** Pools in the requested order, or by name; missing names become errors, so that the others are still shown. */
 export async function getPools(
   { names, selector, fieldSelector, ignoreNotFound }: GetOptions,
   deps: NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'list'> },
@@ -83,7 +83,7 @@ export async function getPools(
   };
 }
 
-/** By name. Throws a usage error that quotes the selector which the server rejects. */
+/** Sorted by name. Throws a usage error that quotes a selector which the server rejects. */
 async function listPools(
   labelSelector: string | undefined,
   fieldSelector: string | undefined,
@@ -103,7 +103,7 @@ async function listPools(
   }
 }
 
-// `NAME…`, `-l SELECTOR` or `--all`: the pools that a command works on. Where no name means all, there is no --all.
+// `NAME…`, `-l SELECTOR` or `--all`: the pools that a command works on. If no name means all, there is no --all.
 
 export const poolSelectorFlag = {
   selector: Flags.string({
@@ -141,7 +141,7 @@ export function parsePoolChoice(
   return none;
 }
 
-/** For a selector that matches nothing: no error, as for kubectl delete. */
+/** A selector that matches nothing is no error, as in kubectl delete. */
 export function showNoPools({ err }: Pick<Io, 'err'>): void {
   err('No pools found.');
 }

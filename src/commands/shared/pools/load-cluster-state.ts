@@ -10,7 +10,7 @@ import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../refusals.t
 import { nodeIn } from './node-names.ts';
 import { poolNotFound } from './not-found.ts';
 
-/** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
+/** Reads everything that the reconciler needs, at once. Leaves out unused node conditions and quantities. */
 export async function loadClusterState(
   cluster: ClusterPort,
   readRuntimeClasses: Promise<RuntimeClass[]> = cluster.runtimeClasses.list(),
@@ -25,7 +25,7 @@ export async function loadClusterState(
   return state;
 }
 
-/** The named pools or all, with names of gone pools that left records. Throws when a name is neither. */
+/** The named pools or all, including deleted pools with records on nodes. Throws if a name is neither. */
 export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
@@ -33,7 +33,7 @@ export function selectPools(command: string, state: ClusterState, names: string[
   return names.length === 0 ? known : [...new Set(names)];
 }
 
-/** Names, sorted: those given, or of the pools that the labels select. Throws where one is not found. */
+/** Sorted names: the given ones, or those of pools that the labels select. Throws if one is not found. */
 export function chosenPools(
   command: string,
   names: readonly string[],
@@ -48,14 +48,14 @@ export function chosenPools(
   return [...new Set(names.length > 0 ? names : matching.map(({ metadata }) => metadata.name))].toSorted();
 }
 
-/** The nodes that one of the selectors matches, and perhaps others. One request at most. */
+/** Nodes that any of the selectors matches, and possibly others. Sends at most one request. */
 export async function labelsOfMatching(
   selectors: readonly Selector[],
   { nodeLabels }: Pick<Connection, 'nodeLabels'>,
 ): Promise<ValueOrRefusal<LabelledNode[]>> {
-  // An empty selector matches no node; the server would take it for all.
+  // An empty selector matches no node here, but all nodes on the server.
   const [first, ...more] = selectors.filter(selector => !isEmpty(selector));
   if (first === undefined) return { value: [] };
-  // One pool's nodes are fewer than all; of several pools, a list for each would be more.
+  // For one pool, only its nodes are listed; for several pools, one list of all nodes costs less than one list each.
   return valueOrRefusal(() => nodeLabels(more.length > 0 ? undefined : selectorText(first)));
 }

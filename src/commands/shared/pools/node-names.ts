@@ -1,4 +1,4 @@
-/** Nodes as users type them: by name, or by the short name `ip-10-0-1-15` of `ip-10-0-1-15.eu-west-1.compute.internal`. */
+/** Nodes as users type them: by name, or `ip-10-0-1-15` for `ip-10-0-1-15.eu-west-1.compute.internal`. */
 import type { NodesClient } from '../../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { firstFew, suggest } from '../../../nodepool/text.ts';
@@ -6,10 +6,10 @@ import type { Node } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { isShortFor, nodesNotFound } from './not-found.ts';
 
-/** Names in an error. */
+/** Maximum names in an error. */
 const MAX_NAMED = 5;
 
-/** The same name, else the only one that begins with it and a dot. Throws where several do. @param flag `--nodes: ` */
+/** The same name, else the only one with this prefix and a dot. Throws if several match. @param flag `--nodes: ` */
 export function fullName(name: string, known: readonly string[], flag = ''): string | undefined {
   const [found, ...others] = matching(name, known);
   if (found === undefined || others.length === 0) return found;
@@ -24,7 +24,7 @@ function matching(name: string, known: readonly string[]): string[] {
   return known.includes(name) ? [name] : known.filter(each => isShortFor(name, each));
 }
 
-/** For messages about names that are no pools': the owner of the node that is meant, if it is one. */
+/** For messages about unknown pools: the owner of the node with that name, if there is one. */
 export function nodeIn(state: ClusterState): (name: string) => { owner: string | undefined } | undefined {
   return name => {
     const [found, ...others] = matching(
@@ -35,7 +35,7 @@ export function nodeIn(state: ClusterState): (name: string) => { owner: string |
   };
 }
 
-/** The full name of each, once. Throws where one is not there, with similar names. */
+/** The full name of each, without duplicates. Throws if one does not exist, with similar names. */
 export function fullNames(names: readonly string[], known: readonly string[], flag = ''): string[] {
   const found = names.map(name => fullName(name, known, flag));
   const missing = names.filter((_, index) => found[index] === undefined);
@@ -43,7 +43,7 @@ export function fullNames(names: readonly string[], known: readonly string[], fl
   return [...new Set(found.filter(name => name !== undefined))];
 }
 
-/** One for each name that has one. A name that differs in digits alone is another node. */
+/** At most one for each name. A name that differs only in digits is not similar. */
 export function similarNodes(names: readonly string[], known: readonly string[]): string[] {
   const similar = names.flatMap(name => {
     const isOther = (each: string) => each.replaceAll(/\d/g, '') === name.replaceAll(/\d/g, '');
@@ -59,7 +59,7 @@ export function similarNodes(names: readonly string[], known: readonly string[])
   return [...new Set(similar)];
 }
 
-/** Reads the nodes: each by its name, and lists all only where one has none. Throws where one is not there. */
+/** Gets each node by name, and lists all nodes only if a name is not found. Throws if a node does not exist. */
 export async function namedNodes(
   names: readonly string[],
   nodes: Pick<NodesClient, 'get' | 'list'>,

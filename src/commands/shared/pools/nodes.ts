@@ -1,4 +1,4 @@
-/** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
+/** Nodes with their owner, the values that the pool set, and the changes of the next reconcile. */
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import { ownValue, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
@@ -14,32 +14,32 @@ import { selectPools } from './load-cluster-state.ts';
 import { selectorError } from './not-found.ts';
 
 export interface NodesOptions {
-  /** Empty: the members of every pool. */
+  /** Empty: the members of all pools. */
   pools: string[];
-  /** Those of no pool, in place of members. */
+  /** Nodes in no pool, instead of members. */
   unassigned: boolean;
-  /** A label selector, as the server takes it. */
+  /** A label selector in the server's syntax. */
   selector: string | undefined;
 }
 
 export interface PoolNode {
   node: Node;
-  /** The pool that it is a member of; the one whose labels and taints it still carries when it is leaving. */
+  /** The pool that it is a member of; for a leaving node, the pool whose labels and taints it still has. */
   pool: string | undefined;
   leaving: boolean;
-  /** What its pool put there, and is there still. */
+  /** Values that the pool set and that are still there. */
   applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
   /** What the next reconcile would change. */
   changes: Change[];
-  /** The pools whose labels would move the node in an endless cycle. */
+  /** Pools whose labels would move the node in an endless cycle. */
   circle?: readonly string[] | undefined;
-  /** Pools that match it, too, and do not get it. */
+  /** Other pools that match the node but do not own it. */
   conflicting: readonly string[];
 }
 
 export interface ListedNodes {
   nodes: PoolNode[];
-  /** Number of nodes that match one of the chosen pools and belong to another pool, by that pool's name. */
+  /** For each other pool, the number of its nodes that also match one of the chosen pools. */
   ownedByOthers: ReadonlyMap<string, number>;
 }
 
@@ -47,7 +47,7 @@ interface NodesDeps {
   cluster: ClusterReader;
 }
 
-/** By name, as the server lists them. Throws when a pool is not known or the selector is wrong. */
+/** By name, as the server lists them. Throws if a pool does not exist or the selector is invalid. */
 export async function listNodes(
   { pools, unassigned, selector }: NodesOptions,
   { cluster }: NodesDeps,
@@ -90,7 +90,7 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
     node,
     pool,
     leaving: record !== undefined && ownership?.owner === undefined,
-    // Of a node that has just changed pools the record is still the other's.
+    // The record of a node that has just changed pools may still be the other pool's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
     changes: allChanges(dueOf(plan)),
     circle: plan?.kind === 'circle' ? plan.pools : undefined,

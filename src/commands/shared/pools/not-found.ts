@@ -7,13 +7,13 @@ import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { noun, suggest } from '../../../nodepool/text.ts';
 
 interface KnownNames {
-  /** Names of pools, where they were read. */
+  /** Names of pools, if they were read. */
   pools?: readonly string[];
-  /** The node of a name, where nodes were read; with its own name where it differs. */
+  /** The node with that name, if nodes were read; includes its full name if that differs. */
   node?: (name: string) => { owner: string | undefined; name?: string } | undefined;
 }
 
-/** Names a pool of a similar name, or what takes nodes and pods, if these were meant. @param command that ran */
+/** Suggests a pool with a similar name, or a command for nodes or pods. @param command that ran */
 export function poolNotFound(
   command: string,
   names: readonly string[],
@@ -26,7 +26,7 @@ export function poolNotFound(
   return notFound('nodepool', names, '', undefined, meantText([...new Set(meant)]));
 }
 
-/** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
+/** An error per name, so that existing pools are still shown; one for all names after a type, which they belong to. */
 export function poolsNotFound(command: string, names: readonly string[], known: KnownNames = {}): NodepoolError[] {
   if (withoutType(command, names) !== undefined) return [poolNotFound(command, names, known)];
   return names.map(name => poolNotFound(command, [name], known));
@@ -53,7 +53,7 @@ export interface NamesDeps {
   nodes: Pick<NodesClient, 'get' | 'list'>;
 }
 
-/** Names of pools, and the node of the first name, which may be short: a request each. Nothing of a refused one. */
+/** Names of pools, and the node with the first, possibly short, name: one request each. Ignores refusals. */
 export async function namesToSuggest(
   command: string,
   missing: readonly string[],
@@ -71,12 +71,12 @@ export async function namesToSuggest(
   return { pools: names, node: name => (name === first ? meant : undefined) };
 }
 
-/** `ip-10-0-1-15` is, for `ip-10-0-1-15.eu-west-1.compute.internal`. */
+/** True for `ip-10-0-1-15` and `ip-10-0-1-15.eu-west-1.compute.internal`. */
 export function isShortFor(typed: string, name: string): boolean {
   return name.startsWith(`${typed}.`);
 }
 
-/** Reads a pool that has to exist. @param command that needs it */
+/** Reads a pool that must exist. @param command that needs it */
 export async function existingPool(
   command: string,
   name: string,
@@ -87,7 +87,7 @@ export async function existingPool(
   throw poolNotFound(command, [name], await namesToSuggest(command, [name], cluster));
 }
 
-/** @param flag that named them, as `--nodes: ` @param similar names of nodes that may be meant */
+/** @param flag with the names, such as `--nodes: ` @param similar names of nodes to suggest */
 export function nodesNotFound(names: readonly string[], flag = '', similar: readonly string[] = []): NodepoolError {
   if (similar.length > 0) return notFound('node', names, flag, undefined, meantText(similar));
   return notFound('node', names, flag, 'list the nodes with `kubectl get nodes`');
@@ -103,7 +103,7 @@ function notFound(
   return new NodepoolError('input', `${flag}${noun(names.length, what)} ${quoted(names)} not found${meant}`, next);
 }
 
-/** The end of a message. */
+/** The end of an error message. */
 export function meantText(similar: readonly string[]): string {
   return `; did you mean ${quoted(similar)}?`;
 }
@@ -112,7 +112,7 @@ function quoted(names: readonly string[]): string {
   return names.map(name => `"${name}"`).join(', ');
 }
 
-/** When the server rejects a list, the selector of the command line is wrong: `input` becomes `usage`. */
+/** If the server rejects a list, the selector in the command line is wrong: `input` becomes `usage`. */
 export function selectorError(
   error: unknown,
   flag: string,
@@ -123,7 +123,7 @@ export function selectorError(
   return new NodepoolError('usage', `${flag} "${selector}": ${error.message}`, next, { cause: error });
 }
 
-/** The selector of `-l`. */
+/** Parses the selector of `-l`. */
 export function readSelector(selector: string): MatchLabels {
   try {
     return parseLabelSelector(selector);

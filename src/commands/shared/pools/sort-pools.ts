@@ -1,4 +1,4 @@
-/** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, objects without a value first. */
+/** `--sort-by` with kubectl's rules: first value of a path, quantities by size, objects without a value first. */
 import type { RawPool } from '../../../kube/cluster.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
 import { evaluate, goType } from '../../../print/jsonpath/evaluate.ts';
@@ -10,7 +10,7 @@ export function poolOrder(path: string): (pools: RawPool[]) => RawPool[] {
   return orderBy<RawPool>(path, '.status.nodeCount', pool => pool);
 }
 
-/** @param path `.status.nodeCount`; dot and braces are optional. Throws for a wrong one, or values of several types */
+/** @param path `.status.nodeCount`; dot and braces are optional. Throws if it is invalid or values differ in type */
 export function orderBy<T>(path: string, example: string, dataOf: (object: T) => unknown): (objects: T[]) => T[] {
   const explained = <R>(run: () => R) => explainFor(`--sort-by ${path}`, `write it like ${example}`, run);
   return explained(() => {
@@ -29,7 +29,7 @@ function sorted<T>(objects: T[], field: string, valuesOf: (object: T) => unknown
   if (objects.length > 0 && found.length === 0) {
     throw new JsonPathError(`couldn't find any field with path "${field}" in the list of objects`);
   }
-  // As kubectl: each object without a value is moved before all others, in turn.
+  // The same as kubectl: each object without a value is moved before all others, one after the other.
   return [...missing.toReversed(), ...found.toSorted((a, b) => compare(a.values[0], b.values[0]))].map(
     ({ object }) => object,
   );

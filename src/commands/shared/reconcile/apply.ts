@@ -1,4 +1,4 @@
-/** One-shot runs go through the queue of `reconcile --watch` until no pool is left that only waits. */
+/** One-shot runs use the queue of `reconcile --watch` until the remaining pools only wait. */
 import type { Clock } from '../../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
 import { WorkQueue } from '../../../controller/work-queue.ts';
@@ -35,43 +35,43 @@ import { valueOrRefusal } from '../refusals.ts';
 import { earlierRepairs } from './earlier-repairs.ts';
 import type { ProposedReconcile } from './propose.ts';
 
-/** As of `drain`. */
+/** The same as in `drain`. */
 const EVICTION_TIMEOUT_MS = 15 * 60_000;
 
-/** What a one-shot run works with, and what it may do. */
+/** The options of a one-shot run. */
 export interface ApplyOptions {
   cluster: ClusterPort;
   /** The wall clock. */
   now: () => Date;
-  /** Monotonic. */
+  /** A monotonic clock. */
   clock: Clock;
   sleep: (ms: number) => Promise<void>;
-  /** Once aborted, nothing more is written: requests in flight are waited for, and their Events are sent. */
+  /** Once aborted, nothing more is written; waits for requests in flight, and sends their Events. */
   signal?: AbortSignal;
-  /** Where the Events of a pool are read, for EarlierRepairs. */
+  /** Reads the Events of a pool for EarlierRepairs. */
   events?: Pick<EventsPort, 'listObjects'>;
 
-  /** Nodes and pools in progress at most: see Limiters. */
+  /** Maximum number of nodes and pools in progress: see Limiters. */
   concurrency: number;
-  /** Taints with the effect NoExecute that were agreed to; undefined: all. */
+  /** Approved NoExecute taints; undefined: all. */
   consent?: ReadonlySet<string> | undefined;
-  /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
+  /** Pools to delete, with their UIDs: a pool of the same name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
-  /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
+  /** Give up a pool after so many ms without an eviction; 0: never. Default: 15 minutes. */
   timeoutMs?: number | undefined;
-  /** A pool whose pods are evicted is left to a later run once another pool is done: that one may have a next step. */
+  /** Leave a pool whose pods are evicted to a later run once another pool is done, which may have a next step. */
   leavesPods?: boolean;
-  /** What the runs of one command share; each fills it. Undefined: it runs once. */
+  /** What the runs of one command share; each run updates it. Undefined for a single run. */
   memory?: RunMemory | undefined;
 
   progress?: NodeProgress;
-  /** Evictions, for people, in order. */
+  /** Called in order with evictions, to be shown to people. */
   onEviction?: (event: EvictionEvent) => void;
-  /** Gets sentences for people. */
+  /** Called with sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
 }
 
-/** Limits of writes and counts of repairs hold over all runs. */
+/** Write limits and repair counts apply across all runs. */
 export type RunMemory = Partial<Pick<ReconcilerOptions, 'writeLimiter' | 'contestedKeys' | 'revisions'>>;
 
 export interface PoolResult {
@@ -81,7 +81,7 @@ export interface PoolResult {
   error: NodepoolError | undefined;
 }
 
-/** What a run did to one pool, moves of other pools' outcomes included. */
+/** What a run did to one pool, including moves in other pools' outcomes. */
 export interface PoolSummary extends PoolResult {
   joined: number;
   left: number;
@@ -89,9 +89,9 @@ export interface PoolSummary extends PoolResult {
 }
 
 export interface ApplyResults {
-  /** Of the pools of the intent, in its order. */
+  /** The pools of the intent, in its order. */
   chosen: PoolResult[];
-  /** Of other pools that share changed nodes with them, by name. */
+  /** Other pools that share changed nodes with them, by name. */
   others: PoolResult[];
 }
 
@@ -105,7 +105,7 @@ export async function reconcile(
   return summariesOf(chosen);
 }
 
-/** @param results of one run, or of several as if they were one */
+/** @param results of one run, or of several runs combined */
 export function summariesOf(results: readonly PoolResult[]): PoolSummary[] {
   const moves = movesOf(results);
   return results.map((result): PoolSummary => {
@@ -113,7 +113,7 @@ export function summariesOf(results: readonly PoolResult[]): PoolSummary[] {
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
     const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
-    // A node whose pods are evicted in between is written twice.
+    // A node whose pods are evicted between two writes is written twice.
     const unfinished = new Set(result.outcome?.unfinished);
     const updated = new Set(moves.flatMap(move => (isUpdate(move) && !unfinished.has(move.node) ? move.node : [])))
       .size;
@@ -121,7 +121,7 @@ export function summariesOf(results: readonly PoolResult[]): PoolSummary[] {
   });
 }
 
-/** @param pods on each node, where they are counted into the status. A pool that cannot be written stops no other. */
+/** @param pods per node, if counted into the status. A pool that cannot be written does not stop the others. */
 export async function apply(
   state: ClusterState,
   intent: Intent,
@@ -144,7 +144,7 @@ export async function apply(
   const first = await untilIdle(pools, reconciler, { ...options, state });
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
-  // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
+  // Even if a write failed: another pool that matches such a node has lost it, or is now the only match.
   for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
   const shared = touchedByOthers(first);
   const gained = first.filter(result => shared.has(result.pool) && !isLeft(result)).map(({ pool }) => pool);
@@ -165,7 +165,7 @@ export function movesOf(results: readonly PoolResult[]): NodeMove[] {
   return results.flatMap(({ outcome }) => outcome?.moves ?? []);
 }
 
-/** Warnings about a pool outside of the intent whose nodes or status could not be written. */
+/** Warnings about pools outside of the intent whose nodes or status could not be written. */
 export function notUpToDate({ pool, outcome, error }: PoolResult): Warning[] {
   const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
   const [first] = problems;
@@ -176,12 +176,12 @@ export function notUpToDate({ pool, outcome, error }: PoolResult): Warning[] {
   return [...warnings, { message, next: `run \`kubectl nodepool reconcile ${pool}\`` }];
 }
 
-/** Whether what is left of the pool is for a later run. */
+/** Whether a later run has to complete the pool. */
 function isLeft({ outcome }: PoolResult): boolean {
   return outcome === undefined || outcome.kind === 'interrupted' || outcome.drain !== undefined;
 }
 
-/** Pools that took part in moves of other pools' outcomes. */
+/** Pools involved in moves of other pools' outcomes. */
 function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   const touched = new Set<string>();
   for (const { pool, outcome } of results) {
@@ -211,22 +211,22 @@ function reconcilerOf(
 }
 
 interface PoolInLoop {
-  /** As the run began with it. */
+  /** The pool at the start of the run. */
   known: NodePool | undefined;
-  /** Of its reconciles so far, as if they were one. */
+  /** Its reconciles so far, combined. */
   result?: PoolResult;
-  /** Nodes wait for their pods to be evicted. */
+  /** Nodes wait until their pods are evicted. */
   isWaiting: boolean;
   isDone: boolean;
-  /** Nodes and pods left at the best, and since when. */
+  /** The lowest number of remaining nodes and pods, and since when. */
   least: number;
   since: number;
 }
 
 /**
- * Reconciles the pools until each is done: one that was changed meanwhile again, one whose pods are evicted later. That one is given
- * up, with a failure, when for `timeoutMs` no pod was evicted and no node was finished. It ends, too, when the signal is aborted or the
- * pool is edited. What is left goes on with the next run.
+ * Reconciles the pools until each is done; repeats those that changed in the meantime, or whose pods are evicted later.
+ * Such a pool is given up, with a failure, if for `timeoutMs` no pod was evicted and no node was finished. Also ends
+ * when the signal is aborted or the pool is edited. The next run continues with the rest.
  * @returns results in the order of the pools
  */
 export async function untilIdle(
@@ -246,7 +246,7 @@ export async function untilIdle(
 
   const reconcileOne = async (name: string, pool: PoolInLoop): Promise<ReconcileResult> => {
     if (pool.isWaiting) {
-      // Stopped while it waited, it is left for the next run.
+      // Stopped while it waited: left to the next run.
       if (signal?.aborted) return { kind: 'done' };
       pool.isWaiting = false;
       if (await wasEdited(name, pool.known, state, cluster)) {
@@ -261,7 +261,7 @@ export async function untilIdle(
     if (outcome === undefined || error !== undefined) return { kind: 'done' };
     const next = nextReconcile(outcome);
     if (next.kind === 'changed') return { kind: 'requeue' };
-    // This run waits for pods alone: nothing is reconciled again for a failure or a limit.
+    // This run only waits for pods: failures and limits are not retried.
     const waiting = next.kind === 'error' ? next.rest : next;
     if (waiting.kind !== 'pods') return { kind: 'done' };
     const { drain, podsMs } = waiting;
@@ -280,7 +280,7 @@ export async function untilIdle(
   const controller = new Controller<string>({
     name: 'run',
     queue,
-    // All at once: the connections limit the requests in flight.
+    // All at once: the connection limits the requests in flight.
     workers: Math.max(pools.length, 1),
     clock,
     log: () => {},
@@ -298,7 +298,7 @@ export async function untilIdle(
       }
     },
   });
-  // Pools that wait are not waited for.
+  // Ends without waiting for the pools that wait.
   const stop = () => queue.shutDown();
   for (const pool of pools) queue.add(pool);
   signal?.addEventListener('abort', stop);
@@ -314,7 +314,7 @@ export async function untilIdle(
   });
 }
 
-/** A NodepoolError is the pool's; any other error is thrown. */
+/** A NodepoolError becomes the pool's result; other errors are thrown. */
 async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolResult> {
   try {
     return { pool, outcome: await work, error: undefined };
@@ -324,16 +324,16 @@ async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolR
   }
 }
 
-/** Of both reconciles, as if they were one; the state of the pool is that after the second. */
+/** Both reconciles combined; the state of the pool is that after the second. */
 function merged(first: PoolResult, { pool, outcome, error }: PoolResult): PoolResult {
   if (first.outcome === undefined) return { pool, outcome, error: error ?? first.error };
-  // That the spec was changed, the first may say already.
+  // The first reconcile may already report that the spec changed.
   const isSaid = error !== undefined && messagesOf(first.outcome.failures).includes(error.oneLine);
   if (outcome === undefined) return { pool, outcome: first.outcome, error: isSaid ? undefined : error };
   return { pool, outcome: mergedOutcome(first.outcome, outcome), error };
 }
 
-/** Of the nodes that it has begun to drain, those that are not finished are left; the last reconcile may have finished some. */
+/** Reports nodes whose drain began but has not finished; the last reconcile may have finished some. */
 function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   const { pool, outcome } = result;
   if (outcome === undefined) return result;
@@ -346,7 +346,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten, unfinished } };
 }
 
-/** Whether the spec was edited since the run began, which writes the pool as it was read then. Reads the pool. */
+/** Whether the spec was edited since the run began, which uses the spec of that time. Reads the pool. */
 async function wasEdited(
   name: string,
   known: NodePool | undefined,
@@ -355,7 +355,7 @@ async function wasEdited(
 ): Promise<boolean> {
   const readTime = state.beginRead();
   const read = await valueOrRefusal(() => pools.getCoerced(name));
-  // It could be read when the run began.
+  // If it can no longer be read, use the state: it could be read when the run began.
   const latest = 'refusal' in read ? state.pool(name) : read.value;
   if (known === undefined) return latest !== undefined;
   if (latest === undefined || latest.metadata.uid !== known.metadata.uid) return true;

@@ -1,4 +1,4 @@
-/** A client dry run: writes succeed in memory, reads come from the state. No method of the server is inherited. */
+/** A client dry run: writes change only memory, reads use the state. Inherits no method of the server. */
 
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import { defined } from '../../../nodepool/json.ts';
@@ -6,7 +6,7 @@ import { withAnnotation } from '../../../nodepool/spec/annotations.ts';
 import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
-/** The cluster as the state has it. Not known: what the server would refuse or alter. @param state follows the writes */
+/** The cluster according to the state, without the server's refusals or changes. @param state updated by the writes */
 export function dryRunCluster({ rules, nodes: { serverTime } }: ClusterPort, state: ClusterState): ClusterPort {
   return {
     isDryRun: true,
@@ -15,7 +15,7 @@ export function dryRunCluster({ rules, nodes: { serverTime } }: ClusterPort, sta
       list: async () => [...state.nodes()],
       get: async name => state.node(name),
       serverTime,
-      // The state does not say who set a field.
+      // The state does not record who set a field.
       fieldManager: async () => undefined,
       fieldSetters: async () => undefined,
       async patch(name, patch) {
@@ -57,7 +57,7 @@ export function dryRunCluster({ rules, nodes: { serverTime } }: ClusterPort, sta
       list: notReconciled,
       watch: notReconciled,
     },
-    // The history is no part of the result.
+    // Revisions are not part of the result.
     revisions: {
       list: notReconciled,
       heads: async () => [],

@@ -1,15 +1,15 @@
-/** What a run that Ctrl-C or SIGTERM has stopped between two writes says. */
+/** Messages of a run that Ctrl-C or SIGTERM stopped between two writes. */
 import { EXIT, showNote } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { movesOf, type PoolResult } from './apply.ts';
 
-/** Whether the signal left writes undone; false where it came after the last one. */
+/** Whether the signal left writes undone; false if it came after the last write. */
 export function isInterrupted(results: readonly PoolResult[]): boolean {
   return results.some(({ outcome, error }) => outcome?.kind === 'interrupted' || isNotBegun({ outcome, error }));
 }
 
-/** Prints what is done, what is left and how to go on; returns the exit code. */
+/** Prints what is done, what remains and how to continue; returns the exit code. */
 export function showInterruption(io: Io, results: readonly PoolResult[]): number {
   const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
   const notBegun = results.filter(isNotBegun).length;

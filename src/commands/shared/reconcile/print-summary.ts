@@ -1,4 +1,4 @@
-/** The result of a reconcile, a line for each pool. */
+/** The result of a reconcile, one line per pool. */
 
 import { stripVTControlCharacters } from 'node:util';
 import { defined } from '../../../nodepool/json.ts';
@@ -13,14 +13,14 @@ import { widthOf, wrapWords } from '../../../print/width.ts';
 
 export interface ReconciledPool {
   pool: string;
-  /** Undefined when the reconcile failed or was not begun. */
+  /** Undefined if the reconcile failed or was not started. */
   outcome:
     | {
         kind: 'reconciled' | 'released' | 'interrupted';
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
         failures: readonly unknown[];
-        /** Of a rollout: milliseconds until its next step, where that is known. */
+        /** For a rollout: milliseconds until its next step, if known. */
         settlesAfterMs?: number;
       }
     | undefined;
@@ -30,17 +30,17 @@ export interface ReconciledPool {
 }
 
 interface SummaryOptions {
-  /** Of each line, as ` (dry run)`. */
+  /** The end of each line, such as ` (dry run)`. */
   suffix: string;
-  /** Where a reason that is longer stands on its own line, wrapped; undefined: it is in the line of its pool. */
+  /** Longer reasons get a line of their own, wrapped to this width; undefined: they stay in the pool's line. */
   terminalWidth: number | undefined;
-  /** Also says how a rollout goes on: for a run that takes one step of it. */
+  /** Also says how the rollout continues, for a run that makes one step. */
   isOneStep: boolean;
 }
 
 const INDENT = '  ';
 
-/** Without the last newline, and without the errors of failed writes. */
+/** Without the last newline, and without errors of failed writes. */
 export function renderSummaries(
   pools: ReconciledPool[],
   { suffix, terminalWidth = Infinity, isOneStep }: SummaryOptions,
@@ -86,7 +86,7 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   ];
 }
 
-/** The pool as its status says: that was written just now. */
+/** The pool according to its status, which was just written. */
 function writtenPool(name: string, status: NodePoolStatus | undefined): NodePool {
   const paused = unfinishedRollout(status)?.reason === 'Paused';
   return { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: { paused }, ...defined({ status }) };
@@ -103,7 +103,7 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   return said.join(', ') || 'unchanged';
 }
 
-/** What is wrong with a pool, what others keep changing, or what a rollout has left to do. */
+/** The pool's problem, what others keep changing, or what a rollout still has to do. */
 function note({ pool, outcome }: ReconciledPool, isOneStep: boolean): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;

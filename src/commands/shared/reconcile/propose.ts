@@ -1,4 +1,4 @@
-/** What a one-shot run over all pools, or the named ones, would do. */
+/** What a one-shot run over all or the named pools would do. */
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
@@ -14,32 +14,32 @@ import { joiningWarnings, leavePoolText, leavesText } from '../consent/warnings.
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted } from '../refusals.ts';
 
-/** Pools that a question names. */
+/** Maximum pools named in a question. */
 const MAX_NAMED = 5;
 
 export interface ProposeDeps {
   cluster: ClusterPort;
   workloads: () => Promise<WorkloadsPort>;
   now?: () => Date;
-  /** Pods by node, to be counted into the status; without it they are not. */
+  /** Pods per node, to be counted into the status; without it they are not counted. */
   podCounts?: () => Promise<ReadonlyMap<string, number>>;
 }
 
-/** Of `--wait`, which takes all steps of a rollout: a yes is to all of them. */
+/** For `--wait`, which makes all steps of a rollout: an approval covers all steps. */
 export interface Steps {
-  /** Later, named pools may be gone. */
+  /** In later steps, named pools may have been deleted. */
   isFirst: boolean;
-  /** By the steps before. */
+  /** By earlier steps. */
   written: EarlierWrite | undefined;
 }
 
-/** What a run is going to do; nothing is written yet. */
+/** The planned run; nothing is written yet. */
 export interface ProposedReconcile extends Proposal {
   state: ClusterState;
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
-  /** About which nodes the selectors match. */
+  /** About the nodes that the selectors match. */
   warnings: Warning[];
 }
 
@@ -80,7 +80,7 @@ export async function proposeReconcile(
       pool,
     ),
   );
-  // Without a workload that names it, a RuntimeClass can be created again as it was.
+  // If no workload uses it, a RuntimeClass can simply be created again.
   if (leaves.length + losses.length === 0) return proposed;
   const question = {
     losses: [...leaves, ...losses],

@@ -1,4 +1,4 @@
-/** What an operation that writes nodes gets from its command: the dependencies with a spinner, and lines about failures and evictions. */
+/** Dependencies of an operation that writes nodes, with a spinner, and lines about failures and evictions. */
 import { type ErrorIo, errorLine, errorWidth, showNote, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';
@@ -11,7 +11,7 @@ import type { ApplyOptions } from './apply.ts';
 
 interface Spinner {
   stop(): void;
-  /** Hides it while the work uses the terminal. */
+  /** Hides the spinner while the work uses the terminal. */
   aside<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -53,7 +53,7 @@ export async function reconcileDeps(
       if (event.kind === 'asking') requested++;
       if (event.kind === 'gone') evicted++;
       show();
-      // On a terminal the spinner counts pods; what one of them waits for is worth a line.
+      // On a terminal the spinner counts pods; a line is only printed for a blocked pod.
       if (!quiet && (event.kind === 'blocked' || !io.stderrIsTTY)) showNote(io, evictionLine(event));
     },
     warn: warnings => {
@@ -68,7 +68,7 @@ export async function reconcileDeps(
       try {
         return await work();
       } finally {
-        // A question that Ctrl-C withdrew may end after the run.
+        // A question that Ctrl-C cancelled may end after the run.
         if (!isStopped) spinner = await progress(text);
         if (isStopped) spinner.stop();
       }
@@ -76,7 +76,7 @@ export async function reconcileDeps(
   };
 }
 
-// Failed writes, as lines for stderr.
+// Failed writes as lines for stderr.
 
 /** Nodes with the same failure share a line. @param about precedes each message @param said next steps so far */
 export function failureLines(
@@ -92,14 +92,13 @@ export function failureLines(
   });
 }
 
-/** Prints the lines of failureLines(). */
 export function showFailures(io: ErrorIo, failures: readonly WriteFailure[], about?: string, said?: Set<string>): void {
   for (const line of failureLines(failures, about, said, errorWidth(io))) io.err(line);
 }
 
-// A line about a pod that is evicted, in the words of kubectl drain.
+// A line about an evicted pod, in the wording of kubectl drain.
 
-/** Characters of a reason. */
+/** Maximum characters of a reason. */
 export const REASON_WIDTH = 1000;
 
 export function evictionLine(event: EvictionEvent): string {
@@ -109,7 +108,7 @@ export function evictionLine(event: EvictionEvent): string {
     case 'gone':
       return sanitizeLine(`pod ${event.pod} evicted`);
     case 'blocked':
-      // The reason may be a webhook's: of any length, with newlines.
+      // The reason may come from a webhook, with any length and with newlines.
       return sanitizeLine(`pod ${event.pod} on node ${event.node} waits for ${shorten(event.why, REASON_WIDTH)}`);
   }
 }

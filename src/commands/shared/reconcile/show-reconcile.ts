@@ -21,21 +21,21 @@ import type { WaitEnd } from './until-done.ts';
 export interface ReconcileChoice {
   pools: PoolChoice;
   concurrency: number;
-  /** With lines to stdout, a dry run prints what would change before its result. */
+  /** If lines are printed to stdout, a dry run prints the changes before its result. */
   dryRun: DryRun;
-  /** Of these changes, each node by itself. */
+  /** Show these changes separately for each node. */
   byNode?: boolean;
   podCounts: boolean;
   approve: Approve;
-  /** Of a proposal; as the caller's own, which prints each once. */
+  /** Called with the warnings of a proposal; the caller prints each once. */
   warn?: (warnings: readonly Warning[]) => void;
-  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about others. */
+  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about other nodes. */
   released?: ReadonlySet<string> | undefined;
-  /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
+  /** Give up a pool after so many ms without an eviction; 0: never. Default: 15 minutes. */
   timeoutMs?: number;
-  /** Goes on until the pools are done or stopped, at most so many milliseconds; 0: without a limit. */
+  /** Continue until the pools are done or stopped, for at most so many milliseconds; 0: no limit. */
   waitMs?: number;
-  /** To stdout; lines by default. */
+  /** What to print to stdout; default: lines. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
 
@@ -72,7 +72,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
         warn(proposal.warnings);
         return proposal;
       },
-      // A person reads without haste.
+      // The timeout pauses while the user reads.
       proposal =>
         limit !== undefined && canAsk(io) ? limit.aside(() => ask(proposal, signal)) : ask(proposal, signal),
     );
@@ -93,7 +93,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, leavesPods, signal, memory, warn });
   };
   const run = async (): Promise<(Partial<WaitEnd> & Pick<WaitEnd, 'summaries'>) | undefined> => {
-    // Until something may be written, Ctrl-C ends the command at once.
+    // Before the first write, Ctrl-C ends the command at once.
     const first = await agreeOn(names ?? [], wait && { isFirst: true, written: undefined });
     if (first === undefined) return undefined;
     return interruptible(io, async signal => {
@@ -126,7 +126,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   if (end.exit !== undefined) return end.exit;
   if (isInterrupted(summaries)) return showInterruption(io, summaries);
   const codes = summaries.map(exitCode);
-  // Who waits for pools to be done must not be told that they are.
+  // With --wait, exit 0 would mean that paused pools are done.
   if (end.leavesPaused) codes.push(EXIT.unhealthy);
   // An error takes precedence over a pool with a problem.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
@@ -145,7 +145,7 @@ async function printResults(pools: PoolSummary[], choice: ReconcileChoice, io: I
     io.out(printSummaries(pools, { dryRun: dryRun !== 'none' }, print));
     return;
   }
-  // Without their lines, a script would end with 3 and no reason.
+  // Without these lines, a script would exit with 3 and no reason.
   const shown = print === 'lines' ? pools : pools.filter(pool => exitCode(pool) === EXIT.unhealthy);
   if (shown.length === 0) return;
   const { renderSummaries } = await import('./print-summary.ts');

@@ -1,7 +1,7 @@
 /**
- * `reconcile --wait`: one-shot runs, one after the other, until each pool is done or stopped. A rollout takes its next step as soon as
- * it may, and evictions that a budget blocks are waited for. A failed read or write is tried again, unless a retry alone does not help.
- * At the timeout, and after Ctrl-C, what is done stays: the next `reconcile` goes on.
+ * `reconcile --wait`: one-shot runs, one after the other, until each pool is done or stopped. A rollout makes its next
+ * step as soon as it may, and evictions that a budget blocks are waited for. Failed reads and writes are retried,
+ * unless a retry cannot help. After a timeout or Ctrl-C, the next `reconcile` continues.
  */
 import { EXIT, showError, showNote } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
@@ -23,13 +23,13 @@ type Agreed = AgreedProposal<ProposedReconcile>;
 
 export interface UntilDone {
   limit: Limit;
-  /** What was agreed to already. */
+  /** What was already approved. */
   first: Agreed;
-  /** Reads and plans again, and asks about what was not agreed to; undefined: a person said no. */
+  /** Reads and plans again, and asks about what was not approved; undefined: the user declined. */
   again: (pools: readonly string[], written: EarlierWrite | undefined) => Promise<Agreed | undefined>;
   run: (agreed: Agreed, signal: AbortSignal) => Promise<PoolResult[]>;
   clock: Clock;
-  /** Of Ctrl-C. */
+  /** Aborted by Ctrl-C. */
   signal: AbortSignal;
   io: Io;
   isQuiet: boolean;
@@ -37,22 +37,22 @@ export interface UntilDone {
 
 export interface WaitEnd {
   summaries: PoolSummary[];
-  /** A pool is left with nodes that are due, as it is paused. */
+  /** A paused pool still has nodes to update. */
   leavesPaused: boolean;
-  /** Undefined: as the summaries say. */
+  /** Undefined: derived from the summaries. */
   exit?: number;
 }
 
-/** Where nobody knows when the next step is due, and after a failure. */
+/** If it is unknown when the next step is due, and after a failure. */
 const POLL_MS = 5_000;
-/** A node that turns NotReady meanwhile is noticed. */
+/** Short enough to notice a node that becomes NotReady. */
 const MAX_PAUSE_MS = 30_000;
-/** Unless a step of a rollout was taken. */
+/** Unless a rollout step was made. */
 const MIN_PAUSE_MS = 1_000;
 
 type PoolEnd = 'done' | 'failed' | 'paused' | { waitsMs: number; text: string };
 
-/** A timeout that does not run while a person is asked. */
+/** A timeout that pauses while the user is asked. */
 export class Limit {
   readonly ms: number;
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class Limit {
   #cancel = () => {};
   #isEnded = false;
 
-  /** @param ms 0: without a limit */
+  /** @param ms 0: no limit */
   constructor(clock: Clock, ms: number) {
     this.#clock = clock;
     this.ms = ms;
@@ -86,7 +86,7 @@ export class Limit {
     this.#since = undefined;
   }
 
-  /** For good: the timer would keep the process after a question that is withdrawn. */
+  /** Final: the timer would keep the process alive after a cancelled question. */
   end(): void {
     this.stop();
     this.#isEnded = true;
@@ -103,14 +103,14 @@ export class Limit {
   }
 }
 
-/** Throws errors of this program only. */
+/** Throws only errors of this program. */
 export async function untilDone(options: UntilDone): Promise<WaitEnd> {
   const { limit, first, again, run, clock, signal, io, isQuiet } = options;
   const over = AbortSignal.any([signal, limit.signal]);
   const all = new Map<string, PoolResult>();
   const said = new Map<string, string>();
   let leavesPaused = false;
-  /** @param isReason of the exit code */
+  /** @param isReason whether the text explains the exit code */
   const tell = (pool: string, text: string, isReason = false) => {
     if ((isReason || !isQuiet) && said.get(pool) !== text) showNote(io, `${pool}: ${text}`);
     said.set(pool, text);
@@ -120,7 +120,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
     return { summaries, leavesPaused, ...defined({ exit }) };
   };
   const interrupted = (): WaitEnd => {
-    // What is left of a run that was stopped between two writes is said with the results.
+    // The summaries report what a run stopped between two writes has left.
     if (isInterrupted([...all.values()])) return ended();
     showNote(io, `interrupted: ${open.join(', ')} not done; run the command again to finish`);
     return ended(EXIT.interrupted);
@@ -151,7 +151,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
           leavesPaused = true;
           tell(pool, PAUSED(pool), true);
         }
-        // One that was not begun stays open.
+        // A pool that was not started stays open.
         open = pools.filter(pool => typeof (ends.get(pool) ?? {}) === 'object');
         if (open.length === 0) return ended();
         const waiting = [...ends].flatMap(([pool, end]) => (typeof end === 'object' ? { pool, ...end } : []));
@@ -215,7 +215,7 @@ function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): Pool
   const { status } = outcome;
   const state = rolloutState(status === undefined ? pool : { ...pool, status });
   if (state.kind !== 'waiting') return state.kind;
-  // Somebody has to resume it.
+  // A user has to resume it.
   if (isPaused(pool)) return 'paused';
   const progress = status?.conditions?.find(({ type }) => type === 'Progressing')?.message;
   return { waitsMs: waitOf(outcome), text: progress ?? state.text };
@@ -224,7 +224,7 @@ function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): Pool
 function waitOf(outcome: NonNullable<PoolResult['outcome']>): number {
   const next = nextReconcile(outcome);
   if (next.kind === 'after') return Math.max(MIN_PAUSE_MS, next.ms);
-  // Without a time to settle, the next step is due once this one is written. What others set back at once is no step.
+  // Without a settle time, the next step is due once this one is written. Reverting changes of others is no step.
   const isStep = outcome.moves.some(({ changes }) => changes.some(change => !isRepair(change)));
   return isStep ? 0 : POLL_MS;
 }
@@ -237,7 +237,7 @@ function timedOut(pool: string, text: string, timeoutMs: number) {
   };
 }
 
-/** Of all runs, as if they were one; an error that a later run did not meet is over. */
+/** All runs combined; an error that a later run did not have is resolved. */
 function added(before: PoolResult | undefined, { pool, outcome, error }: PoolResult): PoolResult {
   if (before?.outcome === undefined) return { pool, outcome, error };
   return { pool, outcome: outcome === undefined ? before.outcome : mergedOutcome(before.outcome, outcome), error };

@@ -1,4 +1,4 @@
-/** As kubectl label, annotate and taint take them: `k=v`, `k-`, `k=v:Effect`, `k[=v]:Effect-`. */
+/** The syntax of kubectl label, annotate and taint: `k=v`, `k-`, `k=v:Effect`, `k[=v]:Effect-`. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import type { TaintRemoval } from '../../../nodepool/spec/edits.ts';
@@ -17,7 +17,7 @@ export interface LabelEdits {
   remove: string[];
 }
 
-/** Parses all `--label k=v` of a command line. `k=` sets the empty value. */
+/** Parses all `--label k=v` in a command line. `k=` sets the empty value. */
 export function parseLabels(
   texts: readonly string[],
   flag = '--label',
@@ -51,19 +51,19 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label', prob
   return { set, remove: [...new Set(remove)] };
 }
 
-/** As parseLabels(). The value may be any text. */
+/** Like parseLabels(), but the value may be any text. */
 export function parseAnnotations(texts: readonly string[]): Record<string, string> {
   return parseLabels(texts, '--annotation', anyValue);
 }
 
-/** As parseLabelEdits(). The value may be any text. */
+/** Like parseLabelEdits(), but the value may be any text. */
 export function parseAnnotationEdits(texts: readonly string[]): LabelEdits {
   return parseLabelEdits(texts, '--annotation', anyValue);
 }
 
 function anyValue(): undefined {}
 
-/** Parses all `--taint k[=v]:Effect` of a command line. */
+/** Parses all `--taint k[=v]:Effect` in a command line. */
 export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[] {
   const taints = new Map<string, Taint>();
   for (const text of texts) {
@@ -99,7 +99,7 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): { s
 
 const KEY_FORM = 'write a key like team or example.com/team';
 const VALUE_FORM = 'write a value like gold, or leave it empty';
-/** Mostly the variable of a script that is not set. */
+/** Usually an unset variable in a script. */
 const EMPTY = 'the value of the flag is empty';
 const LABEL_FORM = 'use key=value';
 const TAINT_FORM = `use key[=value]:Effect with the effect ${TAINT_EFFECTS.join(', ')}`;
@@ -134,7 +134,7 @@ function parseTaint(text: string, flag: string): Taint {
 
 function parseTaintRemoval(text: string, flag: string): TaintRemoval {
   const [pair = '', effect] = text.slice(0, -1).split(/:(.*)/s);
-  // As kubectl taint, which ignores the value: a taint is identified by key and effect.
+  // Ignores the value, like kubectl taint: key and effect identify a taint.
   const [key = ''] = pair.split('=', 1);
   check(flag, text, keyProblem(key), KEY_FORM);
   if (effect === undefined) return { key };

@@ -1,4 +1,4 @@
-/** The flags of a pool's spec, for create and edit. */
+/** The flags for a pool's spec, for create and edit. */
 
 import { isDeepStrictEqual } from 'node:util';
 import * as Flags from '@oclif/core/flags';
@@ -64,7 +64,7 @@ export const createPoolFlags = {
     summary: UNMANAGED,
     helpValue: 'Keep|Remove',
   })(),
-  // Not --no-execute, which reads as if nothing were done.
+  // Not --no-execute, which could be read as "do nothing".
   noexecute: Flags.option({
     ...GROUP,
     options: ['Immediate', 'Drain'] as const,
@@ -226,7 +226,7 @@ interface SelectorFlag {
 
 const FORM = "write it like key=value, 'key in (a,b)' or '!key', as for kubectl get -l";
 
-/** Parses all `--node-selector` of a command line. @param mayRemove `key-` removes what the pool requires of a label */
+/** Parses all `--node-selector` flags. @param mayRemove `key-` removes the pool's requirements for a label */
 function parseSelectorFlag(texts: readonly string[], mayRemove: boolean): SelectorFlag {
   const found: SelectorFlag = { labels: {}, expressions: [], remove: [] };
   for (const text of texts) {
@@ -239,7 +239,7 @@ function parseSelectorFlag(texts: readonly string[], mayRemove: boolean): Select
 }
 
 function termsOf(text: string, mayRemove: boolean): SelectorTerm[] {
-  // Mostly the variable of a script that is not set.
+  // Usually an unset variable in a script.
   if (text.trim() === '') throw refusal(text, 'the value of the flag is empty', FORM);
   try {
     return parseTerms(text, mayRemove);
@@ -269,14 +269,14 @@ const FLAG = '--startup-taint';
 const OPTION = /^(until|again)=([^:]*)$/;
 const STARTUP_TAINT_FORM = 'use key[=value]:Effect,until=Condition,again=Boot; the node condition lifts the taint';
 
-/** Parses all `--startup-taint` of a command line. */
+/** Parses all `--startup-taint` in a command line. */
 export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {
   return unique(
     texts.flatMap(text => partsOf(text).flatMap(part => startupTaints(text, part, parseTaints([part.taint], FLAG)))),
   );
 }
 
-/** Parses the flags of an edit: as parseTaintEdits(), where what is set may have a condition. */
+/** Parses the flags of an edit, like parseTaintEdits(); a taint to set may have a condition. */
 export function parseStartupTaintEdits(texts: readonly string[]): { set: StartupTaint[]; remove: TaintRemoval[] } {
   const parts = texts.flatMap(text => partsOf(text).map(part => ({ text, part })));
   const { remove } = parseTaintEdits(
@@ -297,7 +297,7 @@ function partsOf(text: string): StartupTaintFlag[] {
   const parts: StartupTaintFlag[] = [];
   for (const word of text.split(',')) {
     const last = parts.at(-1);
-    // A taint of the key "until" has a colon.
+    // A taint with the key "until" contains a colon.
     const [, option, value] = OPTION.exec(word) ?? [];
     if (option !== 'until' && option !== 'again') parts.push({ taint: word });
     else if (last === undefined) throw startupTaintError(text, `the taint before "${word}" is missing`);
@@ -328,7 +328,7 @@ function startupTaints(
   }));
 }
 
-/** Throws where a key and effect are given twice and differ. */
+/** Throws if the same key and effect are given twice with different values. */
 function unique(taints: readonly StartupTaint[]): StartupTaint[] {
   const byId = new Map<string, StartupTaint>();
   for (const taint of taints) {

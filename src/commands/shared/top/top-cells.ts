@@ -9,25 +9,25 @@ import type { Cell } from '../../../print/table.ts';
 
 export interface TopTableOptions {
   headers: boolean;
-  /** Also shows extended resources that a pool or a node does not have. */
+  /** Also show extended resources that a pool or a node does not have. */
   everyResource: boolean;
-  /** The terminal; undefined in a pipe, which has every column and no bars. */
+  /** Undefined in a pipe, which gets every column and no bars. */
   terminal: { columns: number; glyphs: BarGlyphs } | undefined;
-  /** Labels of nodes with a column each. */
+  /** Node labels with a column each. */
   labelColumns?: readonly string[];
 }
 
-/** Characters of an amount: a huge quantity has thousands of digits. */
+/** Maximum characters of an amount: a huge quantity has thousands of digits. */
 const MAX_AMOUNT_WIDTH = 24;
 /** Percent of allocatable. */
 const [FILLING, FULL] = [80, 95];
 
-/** Schedulable nodes of all nodes. */
+/** Schedulable nodes out of all nodes. */
 export function nodesCell({ schedulable, nodes }: ResourceTotals): string {
   return `${schedulable}/${nodes}`;
 }
 
-/** `42/110`: pods on the nodes, and how many they can run. */
+/** `42/110`: the pods on the nodes, and how many they can run. */
 export function podsCell({ requested, allocatable }: ResourceFigures): string {
   return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
 }
@@ -36,7 +36,7 @@ export function amount(quantity: Quantity | undefined, resource: string): string
   return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
 }
 
-/** Truncated to whole percents, as by `kubectl describe node`. */
+/** Truncated to whole percents, as in `kubectl describe node`. */
 export function percentCell(quantity: Quantity | undefined, figures: ResourceFigures, style: Style): Cell {
   const percent = percentOf(quantity, figures);
   return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };

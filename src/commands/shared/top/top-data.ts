@@ -1,4 +1,4 @@
-/** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
+/** `top -o json|yaml|csv`: exact quantities, and plain numbers (cores, bytes, counts) for calculations. */
 import { formatQuantity, type Quantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
 import {
   MEASURES,
@@ -10,10 +10,10 @@ import {
 import { printDocument, renderCsv } from '../../../print/printers.ts';
 import type { TopNode, TopPod, TopPool, TopResult } from './top.ts';
 
-/** What there is an object, or lines, for each of. */
+/** The kinds of objects or lines in the output. */
 type RowKind = 'pools' | 'nodes' | 'pods';
 
-/** Pools, and what else was asked for. Without the last newline. */
+/** Pools, and other rows if requested. Without the last newline. */
 export function printTop(found: TopResult, rows: RowKind, format: 'json' | 'yaml'): string {
   const { nodes, pods } = found;
   const fields = {
@@ -24,7 +24,7 @@ export function printTop(found: TopResult, rows: RowKind, format: 'json' | 'yaml
   return printDocument('PoolUsage', fields, format);
 }
 
-/** Of each pool, of the nodes of none, and of all. */
+/** For each pool, the nodes without a pool, and the total. */
 export function usageFields({ pools, total }: Pick<TopResult, 'pools' | 'total'>) {
   const existing = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
@@ -66,18 +66,18 @@ function figuresJson(figures: ResourceFigures) {
   };
 }
 
-/** Undefined for infinity, which JSON does not have. */
+/** Undefined for infinity, which JSON cannot represent. */
 function numberOf(quantity: Quantity): number | undefined {
   const value = quantityToNumber(quantity);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** To hundredths. */
+/** Rounded to hundredths. */
 function rounded(percent: number | undefined): number | undefined {
   return percent === undefined ? undefined : Math.round(percent * 100) / 100;
 }
 
-/** The columns that version 0.1.0 began with; others come last. */
+/** The columns of version 0.1.0; newer ones come last. */
 const FIRST = MEASURES.filter(measure => measure !== 'maxFree');
 const FIGURES = [
   'resource',
@@ -95,7 +95,7 @@ const HEADS: Readonly<Record<RowKind, string[]>> = {
   pods: ['namespace', 'pod', 'node', 'pool'],
 };
 
-/** A line for each resource of each pool, node or pod; unknown values are empty. Without totals. */
+/** A line for each resource of each pool, node or pod, without totals; unknown values are empty. */
 export function topCsv(
   { pools, nodes, pods }: TopResult,
   { rows, headers }: { rows: RowKind; headers: boolean },

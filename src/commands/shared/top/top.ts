@@ -1,4 +1,4 @@
-/** What pools and nodes have, what their pods ask for, what they use, and what is free. */
+/** For pools and nodes: allocatable resources, requests, usage, and free capacity. */
 import type { Clock } from '../../../controller/clock.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
@@ -32,15 +32,15 @@ import { readSelector } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
 export interface TopOptions {
-  /** Empty: all pools, and the nodes of no pool. */
+  /** Empty: all pools, and the nodes without a pool. */
   names: string[];
-  /** A label selector of pools, as the server takes it; then nodes of no pool are left out as well. */
+  /** A label selector for pools, in the server's syntax; then nodes without a pool are left out as well. */
   selector: string | undefined;
-  /** Whether pods and usage are read: without them only what nodes offer is known. */
+  /** Read pods and usage; without them only allocatable is known. */
   pods: boolean;
-  /** Whether each node is wanted too. */
+  /** Also return each node. */
   nodes: boolean;
-  /** Whether each pod is wanted too. */
+  /** Also return each pod. */
   eachPod: boolean;
   resources: ResourceChoice;
   /** `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`. */
@@ -56,38 +56,38 @@ export interface TopDeps {
 }
 
 export interface TopPool {
-  /** Undefined: the nodes that belong to no pool. */
+  /** Undefined: the nodes without a pool. */
   pool: string | undefined;
   members: readonly Node[];
   tally: ResourceTotals;
 }
 
 export interface TopResult {
-  /** In the order asked for: by name, nodes of no pool last, where there are any. */
+  /** In the requested order: by name, nodes without a pool last, if any. */
   pools: TopPool[];
-  /** The same: by pool and name. Empty unless they were asked for. */
+  /** In the same order: by pool and name. Empty unless requested. */
   nodes: TopNode[];
-  /** The same, by pool, node, namespace and name. Empty unless they were asked for. */
+  /** In the same order: by pool, node, namespace and name. Empty unless requested. */
   pods: TopPod[];
-  /** Of all pools in here. */
+  /** Total of these pools. */
   total: ResourceTotals;
-  /** What figures there are for. */
+  /** The resources that have figures. */
   resources: string[];
-  /** Undefined where it was not requested. */
+  /** Undefined if not requested. */
   usage: NodeUsage | undefined;
   podUsage: PodUsage | undefined;
-  /** What counts as nothing because it cannot be read, and resources that no node has; each a sentence. */
+  /** A sentence each: unreadable quantities, which count as zero, and resources that no node has. */
   warnings: string[];
 }
 
-/** Of 300 nodes, and of 5,000, with ten pods each, lists of the pods of each of a quarter took about as long as one of all. */
+/** Measured with 300 and 5,000 nodes, ten pods each: a pod list for each of a quarter took as long as one of all. */
 const MAX_SHARE = 0.25;
-/** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
+/** This many lists run at the same time and contain only needed pods: they cost less at any share. */
 const FEW = 10;
-/** How much longer than for the rest is waited for what is nice to have. */
+/** How much longer to wait for optional data than for the rest. */
 const USAGE_WAIT_MS = 5_000;
 
-/** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
+/** Throws NodepoolError for an unknown pool, an invalid selector or key, or a refusal by the server. */
 export async function top(options: TopOptions, deps: TopDeps): Promise<TopResult> {
   checkSortKey(options.sortBy, options.resources, options.pods);
   if (options.eachPod) checkPodKey(options.sortBy);
@@ -125,33 +125,33 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<TopResult
   };
 }
 
-/** What nodes offer is known without pods. */
+/** Without permission for pods, allocatable is still known. */
 function withNoPods(error: unknown): unknown {
   if (!(error instanceof ForbiddenError)) return error;
   const otherwise = 'show allocatable only with --no-pods';
   return new ForbiddenError(error.message, error.missing, { otherwise, cause: error });
 }
 
-/** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
+/** The names of nodes that need figures; undefined if one list of all pods costs less. */
 function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
   const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
   const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_SHARE);
   return isLess ? members : undefined;
 }
 
-/** Pools and nodes, and the names of the pools that are meant, in order. Throws as top(). */
+/** Pools and nodes, and the names of the chosen pools, in order. Throws like top(). */
 async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   if (names.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names and -l cannot be used together', 'use one of the two');
   }
-  // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
+  // All pools are needed to find each node's owner, so the chosen ones are filtered here, without another list.
   const isSelected = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   const state = new ClusterState(all, nodes, []);
   return { state, nodes, pools: chosenPools('top', names, isSelected, state) };
 }
 
-/** Adds up node after node. */
+/** Adds up nodes one by one. */
 class TopTable {
   readonly pools: TopPool[] = [];
   readonly nodes: TopNode[] = [];
@@ -176,7 +176,7 @@ class TopTable {
     this.total = this.#tally();
   }
 
-  /** @param pool undefined: those of no pool */
+  /** @param pool undefined: nodes without a pool */
   add(pool: string | undefined, members: readonly Node[]): void {
     const tally = this.#tally();
     for (const node of members) this.problems.push(...omittedTexts(node).map(text => `left out: ${text}`));
@@ -217,7 +217,7 @@ const NEXT =
 
 const POD_NEXT = 'with --pods, use name, RESOURCE or RESOURCE.MEASURE, such as cpu.requested';
 
-/** `name`, `nodes`, `RESOURCE` (percent, or allocatable without pods) or `RESOURCE.MEASURE`. Throws a usage error. */
+/** `name`, `nodes`, `RESOURCE` (percent; allocatable without pods) or `RESOURCE.MEASURE`. Throws a usage error. */
 export function parseSortKey(text: string, resources: readonly string[], pods: boolean): SortKey {
   if (text === 'name' || text === 'nodes') return { by: text };
   if (resources.includes(text)) return { by: 'figure', resource: text, measure: pods ? 'percent' : 'allocatable' };
@@ -239,7 +239,7 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
   return { by: 'figure', resource, measure };
 }
 
-/** Throws a usage error where pods have no such figure, so that nothing would be sorted; the rows of `top --pods` are below. */
+/** Throws a usage error if pods have no such figure, because nothing would be sorted. */
 function checkPodKey(text: string): void {
   const measure = ['free', 'maxFree'].find(name => text.endsWith(`.${name}`));
   const isPodless = text === 'nodes' || text === 'pods' || text.startsWith('pods.');
@@ -247,13 +247,13 @@ function checkPodKey(text: string): void {
   throw new NodepoolError('usage', `--sort-by: pods have no "${text}"`, POD_NEXT);
 }
 
-/** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */
+/** Throws like parseSortKey() if the key is invalid in any cluster, before anything is read. */
 function checkSortKey(text: string, choice: ResourceChoice, pods: boolean): void {
   if (typeof choice !== 'string') parseSortKey(text, choice, pods);
   else if (choice === 'usual' && !isAccelerator(text)) parseSortKey(text, usualResources([]), pods);
 }
 
-/** The most first, the unknown last; what is equal stays as it is, by name. */
+/** Highest first, unknown last; equal values stay sorted by name. */
 function sortTop<T extends { tally: Pick<ResourceTotals, 'nodes' | 'figures'> }>(
   rows: readonly T[],
   key: SortKey,
@@ -271,12 +271,12 @@ function compare(a: ResourceFigures | undefined, b: ResourceFigures | undefined,
   return compareQuantities(left, right);
 }
 
-// Which resources `top` gives figures of.
+// Chooses the resources that `top` shows.
 
-/** By name, every one that there is any of, or cpu, memory, pods and accelerators. */
+/** A list of names, every existing resource, or cpu, memory, pods and accelerators. */
 type ResourceChoice = readonly string[] | 'all' | 'usual';
 
-/** The names in order, and a sentence on each that no node and no pod knows, and on those that are too many to show. */
+/** The names in order, and a sentence for each that no node and no pod has, and about those beyond the limit. */
 function chooseResources(
   choice: ResourceChoice,
   nodes: readonly Node[],
@@ -285,7 +285,7 @@ function chooseResources(
   const { known, offered } = resourcesOf(nodes);
   const requested = new Set<string>();
   for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) requested.add(name);
-  // Where a device plugin died a node has none of what its pods requested.
+  // If a device plugin died, a node no longer offers what its pods requested.
   if (choice === 'usual') return mostOf(usualResources([...offered, ...requested]), nodes, demand);
   if (choice === 'all') return mostOf(inResourceOrder([...offered, ...requested]), nodes, demand);
   const unknown = choice.filter(name => !known.has(name) && !requested.has(name));
@@ -296,7 +296,7 @@ function chooseResources(
   return { resources: [...new Set(choice)], warnings: nodes.length === 0 ? [] : warnings };
 }
 
-/** As many as a pool's status has: kubelets and pods may name any. */
+/** The same limit as in a pool's status: kubelets and pods can use any names. */
 function mostOf(resources: string[], nodes: readonly Node[], demand: PodDemand | undefined) {
   const more = resources.length - MAX_RESOURCES;
   if (more <= 0) return { resources, warnings: [] };
@@ -307,7 +307,7 @@ function mostOf(resources: string[], nodes: readonly Node[], demand: PodDemand |
   return { resources: inResourceOrder(kept), warnings: [warning] };
 }
 
-/** Those that nodes name, and of them those that they have any of. */
+/** Resources that nodes name, and those of them with an amount above zero. */
 function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set<string> } {
   const known = new Set<string>();
   const offered = new Set<string>();
@@ -321,24 +321,24 @@ function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set
   return { known, offered };
 }
 
-// The rows of `top --pods`: what each pod requests and uses, compared with what its node has.
+// The rows of `top --pods`: requests and usage of each pod, compared with its node.
 
 export interface TopNode {
   node: Node;
   pool: string | undefined;
-  /** Of this node alone. */
+  /** Only this node. */
   tally: ResourceTotals;
 }
 
 export interface TopPod {
   pod: PodLoad;
-  /** Undefined on a node of no pool. */
+  /** Undefined on a node without a pool. */
   pool: string | undefined;
-  /** `allocatable` is that of its node; nothing is `free`. */
+  /** `allocatable` is the node's; `free` is undefined. */
   tally: Pick<ResourceTotals, 'nodes' | 'figures'>;
 }
 
-/** By node as given, then by namespace and name; without pods on other nodes. @param nodes with what to show */
+/** In the order of the nodes, then by namespace and name; skips pods on other nodes. @param nodes to show */
 function topPods(nodes: readonly TopNode[], pods: readonly PodLoad[], usage: PodUsage | undefined): TopPod[] {
   const byNode = Map.groupBy(pods, ({ node }) => node);
   return nodes.flatMap(({ node, pool, tally }) =>
@@ -356,7 +356,7 @@ function figuresOf(
 ): Map<string, ResourceFigures> {
   const figures = new Map<string, ResourceFigures>();
   for (const [resource, { allocatable }] of ofNode) {
-    // Every pod takes one place, which it does not request.
+    // Every pod takes one pod slot without requesting it.
     if (resource === 'pods') continue;
     const [requested, limit] = [requests.get(resource) ?? ZERO, limits.get(resource) ?? ZERO];
     const its = { allocatable, requested, limits: limit, used: used?.get(resource), free: undefined };
