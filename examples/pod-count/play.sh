@@ -2,9 +2,9 @@
 kubectl create -f examples/pod-count/sample.yaml
 kubectl wait node/control-plane-0 --for=jsonpath='{.metadata.labels.hopegi/pod-count}'=3 --timeout=20s
 kubectl get nodes -L hopegi/pod-count
-# Each pod has an event that tells it.
+# Each pod has an event with this number.
 sleep 1; kubectl events --for pod/web-1
-# One pod fewer: the next pass sees it.
+# After a pod is deleted, the next count is lower.
 kubectl delete pod web-2 --now
 kubectl wait node/control-plane-0 --for=jsonpath='{.metadata.labels.hopegi/pod-count}'=2 --timeout=20s
 kubectl get nodes -L hopegi/pod-count

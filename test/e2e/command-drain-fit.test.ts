@@ -28,7 +28,7 @@ beforeEach(async () => {
   await testEnv.pool('worker');
 });
 
-test('drains where all pods have a place', async () => {
+test('drains if all pods have a place on other nodes', async () => {
   await pod('a', 'w-1', '2');
   await pod('b', 'w-2', '2');
   const { code, stderr } = await drain(NOW, '--check-fit');
@@ -37,7 +37,7 @@ test('drains where all pods have a place', async () => {
   assert.deepEqual(await names(), []);
 });
 
-test('names that limits of volumes are not judged, where a pod has one', async () => {
+test('says that volume limits are not considered if a pod has a volume', async () => {
   const volumes = (source: object) => [{ name: 'v', ...source }];
   await pod('a', 'w-1', '1', { volumes: volumes({ emptyDir: {} }) });
   const flags = ['--check-fit', '--dry-run', '--delete-emptydir-data'];
@@ -46,7 +46,7 @@ test('names that limits of volumes are not judged, where a pod has one', async (
   assert.match((await drain(...flags)).stderr, /^Not considered: volume limits of nodes/m);
 });
 
-test('refuses before anything is cordoned where one has none, and says why', async () => {
+test('refuses before a node is cordoned if a pod has no place, and says why', async () => {
   for (const name of ['a', 'b']) await pod(name, 'w-1', '2');
   await pod('c', 'w-2', '1');
   await pod('there', 'x', '500m');
@@ -64,7 +64,7 @@ test('refuses before anything is cordoned where one has none, and says why', asy
   assert.equal(one.code, 0, one.stderr);
 });
 
-test('names the budget that makes the drain wait without end, and what is not judged', async () => {
+test('names the budget that would block the drain, and what is not considered', async () => {
   for (const [name, node] of [
     ['a', 'w-1'],
     ['b', 'w-2'],
@@ -103,7 +103,7 @@ test('names the budgets that hold up the drain before it refuses', async () => {
   );
 });
 
-test('pods that spread, and those that keep others away, are counted', async () => {
+test('a pod that anti-affinity keeps from the other nodes would not fit', async () => {
   const labelSelector = { matchLabels: { app: 'web' } };
   const terms = [{ topologyKey: 'kubernetes.io/hostname', labelSelector }];
   const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: terms };
@@ -118,7 +118,7 @@ test('pods that spread, and those that keep others away, are counted', async () 
   assert.deepEqual(await closed(), []);
 });
 
-test('pods of a StatefulSet, each with a label of its own, have one line with others of the same reason', async () => {
+test('pods with the same reason share one line, even if their labels differ', async () => {
   const nodeSelector = role('worker');
   const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'zk' };
   for (const name of ['zk-0', 'zk-1', 'zk-2'])
@@ -131,7 +131,7 @@ test('pods of a StatefulSet, each with a label of its own, have one line with ot
   ]);
 });
 
-test('a place that another pod may take is not promised', async () => {
+test('a pod may not fit if another pod may take its place', async () => {
   await testEnv.nodes({ name: 'y', allocatable: { ...allocatable, cpu: '2' } });
   await pod('large', 'w-1', '3');
   await pod('small', 'w-2', '2');

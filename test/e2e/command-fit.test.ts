@@ -49,7 +49,7 @@ function deployment(spec: object, kind = 'Deployment'): object {
   return { apiVersion: 'apps/v1', kind, metadata: { name: 'web' }, spec: { template } };
 }
 
-test('shows for each pool whether a pod fits, how many, and why not', async () => {
+test('shows for each pool whether a pod fits, how many replicas, and why not', async () => {
   const { code, stdout, stderr } = await fit('-f', await file(deployment({})));
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.equal(
@@ -65,7 +65,7 @@ TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated tai
   );
 });
 
-test('--replicas asks for as many, in the chosen pools', async () => {
+test('--replicas fails if the chosen pools take fewer replicas', async () => {
   const path = await file(deployment({}));
   const enough = await fit('-f', path, '--replicas', '3');
   assert.deepEqual([enough.code, enough.stdout.split('\n').at(-2)], [0, '3 replicas fit.']);
@@ -80,7 +80,7 @@ test('--replicas asks for as many, in the chosen pools', async () => {
   assert.equal(selected.stdout, gpu.stdout);
 });
 
-test('a pod that exists is judged as if it were new', async () => {
+test('the current slot of an existing pod counts as free', async () => {
   const { code, stdout } = await fit('w1-p', '--pool', 'worker');
   assert.equal(code, 0);
   assert.equal(
@@ -97,12 +97,12 @@ Evaluated as a new pod; its current slot counts as free.
   }
 });
 
-test('a DaemonSet has one pod a node, and tolerates what its controller makes it tolerate', async () => {
+test('a DaemonSet has one pod per node, also on a cordoned node', async () => {
   const { stdout } = await fit('-f', await file(deployment({}, 'DaemonSet')), '--pool', 'worker', '--no-headers');
   assert.equal(stdout, 'worker  yes  3/3  3  <none>\n');
 });
 
-test('kinds with a template, several documents, stdin', async () => {
+test('reads several documents of different kinds from stdin', async () => {
   const pod = { containers: [container('a', { cpu: '1' })], restartPolicy: 'Never' };
   const documents = [
     { kind: 'Pod', metadata: { name: 'a' }, spec: pod },
@@ -134,12 +134,12 @@ test('kinds with a template, several documents, stdin', async () => {
   assert.match(stdout, /Not considered: volume limits of nodes/);
 });
 
-test('the server completes the pod: overhead of its RuntimeClass', async () => {
+test('counts the overhead that the server adds for a RuntimeClass', async () => {
   const { stdout } = await fit('-f', await file(deployment({ runtimeClassName: 'heavy' })), '--pool', 'worker');
   assert.match(stdout, /^Deployment default\/web: cpu 2017m, memory /);
 });
 
-test('what the server refuses does not fit', async () => {
+test('a pod that the server refuses does not fit', async () => {
   const spec = { hard: { pods: '0' } };
   const quotas = '/api/v1/namespaces/default/resourcequotas';
   await api().expect('POST', quotas, { metadata: { name: 'none' }, spec });
@@ -152,7 +152,7 @@ test('what the server refuses does not fit', async () => {
   assert.match(stdout, /The server rejects this pod: .*exceeded quota/);
 });
 
-test('refuses what cannot be read, with the field', async () => {
+test('refuses invalid input and names the field', async () => {
   const cases: [object | string, RegExp][] = [
     [{ kind: 'Service', metadata: { name: 'x' } }, /a Service has no pod template/],
     [{ metadata: { name: 'x' } }, /the object has no kind/],
@@ -183,7 +183,7 @@ test('refuses what cannot be read, with the field', async () => {
   }
 });
 
-test('judges a pod of requests, without a file', async () => {
+test('--cpu, --memory and --gpu describe a pod without a file', async () => {
   const { code, stdout, stderr } = await fit('--cpu', '2', '--memory', '1Gi', '--replicas', '3');
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.equal(
@@ -233,7 +233,7 @@ The pod has no tolerations and no selector; use -f FILE for a pod with its own.
   assert.match(mig.stdout, /^A pod with these requests: nvidia\.com\/mig-1g\.5gb 7\n.*\ngpu +yes +1\/1 +1 +<none>\n/);
 });
 
-test('of a file, what has no pod template is left out, and named', async () => {
+test('skips objects without a pod template and names their kinds', async () => {
   const others = ['Service', 'ConfigMap', 'Service'].map(kind => ({ apiVersion: 'v1', kind, metadata: { name: 'x' } }));
   const input = [deployment({}), ...others].map(each => JSON.stringify(each)).join('\n---\n');
   const { code, stdout, stderr } = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: input });
@@ -242,7 +242,7 @@ test('of a file, what has no pod template is left out, and named', async () => {
   assert.match(stderr, /^warning: left out: no pod template: ConfigMap, Service$/m);
 });
 
-test('a file without an object, and a URL that does not answer', async t => {
+test('an empty file and a URL that does not answer are errors', async t => {
   const empty = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: '' });
   assert.deepEqual(
     [empty.code, empty.stderr],
@@ -259,7 +259,7 @@ test('a file without an object, and a URL that does not answer', async t => {
   assert.match(silent.stderr, /no answer within 1 s; next: try again, or wait longer with --request-timeout/);
 });
 
-test('-o json has every figure', async () => {
+test('-o json prints every figure', async () => {
   const { stdout } = await fit('-f', await file(deployment({})), '-o', 'json');
   const { kind, items } = JSON.parse(stdout) as { kind: string; items: { pools: { name: string }[] }[] };
   assert.equal(kind, 'PodFitList');

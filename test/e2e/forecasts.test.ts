@@ -16,10 +16,10 @@ const CHANGES = Number(process.env.CHANGES ?? 4);
 const DRAINS = Number(process.env.DRAINS ?? 4);
 const WORKLOADS = Number(process.env.WORKLOADS ?? 12);
 
-describe('forecasts against kube-scheduler and the controllers of workloads', () => {
+describe('forecasts equal what kube-scheduler and the workload controllers do', () => {
   const testEnv = useFullTestEnv();
 
-  test(`${WORKLOADS} random workloads, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+  test(`fit is right about ${WORKLOADS} random workloads, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
     const tell = (line: string) => t.diagnostic(line);
     const { exact, all, differences } = await runForecasts(testEnv.cluster(), {
       seed: SEED,
@@ -30,7 +30,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     assert.deepEqual(differences, []);
   });
 
-  test(`${CHANGES} random changes, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+  test(`diff --impact is right about ${CHANGES} random changes, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
     const tell = (line: string) => t.diagnostic(line);
     const run = await runChanges(testEnv.cluster(), { seed: SEED, changes: CHANGES, tell });
     const { evicted, promisedOwners, exactOwners, differences } = run;
@@ -40,7 +40,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     assert.deepEqual(differences, []);
   });
 
-  test(`${DRAINS} random drains, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+  test(`drain --check-fit is right about ${DRAINS} random drains, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
     const tell = (line: string) => t.diagnostic(line);
     const run = await runDrains(testEnv.cluster(), { seed: SEED, drains: DRAINS, tell });
     const { certain, moving, without, differences } = run;
@@ -79,7 +79,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     return placed;
   }
 
-  test('pods that tolerate a taint for some seconds run so long, and come back to tainted nodes alone', async () => {
+  test('pods that tolerate a taint for some seconds run that long, and return to tainted nodes if there are no others', async () => {
     await forecaster().nodes({ name: 'n1', labels: role('web'), allocatable: room(4) });
     await forecaster().pool('web');
     const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 4 }];
@@ -119,7 +119,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await forecaster().delete(patient);
   });
 
-  test('volumes are used up by replicas', async () => {
+  test('each replica of a StatefulSet uses up a local volume', async () => {
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
     await forecaster().volumes('local', ['n1', 'n2']);
     const spec = { containers: [container('1')] };
@@ -127,7 +127,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'StatefulSet', name: 'db', replicas: 6, spec, more }, 2, 2, /^2 of 6 replicas fit\.$/m);
   });
 
-  test('the first replica decides on the zone of the others', async () => {
+  test('the zone of the first replica decides how many others fit', async () => {
     await forecaster().nodes(...['a1', 'a2'].map(name => ({ name, labels: { [ZONE]: 'a' }, allocatable: room(2) })), {
       name: 'b1',
       labels: { [ZONE]: 'b' },
@@ -137,7 +137,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'Deployment', name: 'web', replicas: 4, spec }, 3, 4, /^Between 3 and 4 of 4 replicas fit\.$/m);
   });
 
-  test('the first replica binds the claim that all share', async () => {
+  test('replicas that share a claim fit only on the node where the first one binds it', async () => {
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(1) })));
     await forecaster().volumes('local', ['n1', 'n2']);
     const path = '/api/v1/namespaces/default/persistentvolumeclaims';
@@ -147,7 +147,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'Deployment', name: 'web', replicas: 2, spec }, 1, 1, /^1 of 2 replicas fit\.$/m);
   });
 
-  test('pods have the labels of their Job, and of their place in a StatefulSet', async () => {
+  test('rules apply to the labels that a Job or StatefulSet adds to its pods', async () => {
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
     const spec = { containers: [container('1')], restartPolicy: 'Never' };
     const ofJob = { ...spec, ...near('podAntiAffinity', HOST, { 'job-name': 'batch' }) };
@@ -157,7 +157,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'StatefulSet', name: 'db', replicas: 5, spec: ofSet }, 5, 5, /^5 replicas fit\.$/m);
   });
 
-  test('rules that name the label of one replica promise no place to the others', async () => {
+  test('if a rule names the label of one replica, only the first replica is promised a place', async () => {
     const index = 'apps.kubernetes.io/pod-index';
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(2) })));
     const text = /^Between 1 and 4 of 4 replicas fit\.$[\s\S]*^Not considered: replicas after the first: /m;
@@ -178,7 +178,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     ['Deployment', 'pod-template-hash'],
     ['StatefulSet', 'controller-revision-hash'],
   ] as const) {
-    test(`a new revision of a ${kind} does not count the pods of the old one, the same revision does`, async () => {
+    test(`spread counts the pods of the same revision of a ${kind}, but not those of an earlier one`, async () => {
       await forecaster().nodes(
         { name: 'n1', labels: { [ZONE]: 'a' }, allocatable: room(30) },
         { name: 'n2', labels: { [ZONE]: 'b' }, allocatable: room(0) },
@@ -207,7 +207,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     });
   }
 
-  test('a ResourceQuota allows fewer than the nodes', async () => {
+  test('a ResourceQuota can allow fewer replicas than the nodes', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(30) });
     await forecaster().quota('small', { pods: '2' });
     const spec = { containers: [container('1')] };
@@ -215,7 +215,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'Deployment', name: 'web', replicas: 5, spec }, 2, 2, text);
   });
 
-  test('a DaemonSet: its own pods make room, and its controller does not see the RuntimeClass', async () => {
+  test('pods of a DaemonSet make room for its new pods, and its controller ignores the RuntimeClass', async () => {
     const taint = { key: 'gpu', value: 'yes', effect: 'NoSchedule' as const };
     await forecaster().nodes(
       { name: 'g1', labels: role('gpu'), taints: [taint], allocatable: room(4) },
@@ -254,7 +254,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await api().expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/gpu');
   });
 
-  test('a pod nominated to a node by preemption has its room', async () => {
+  test('a pod that preemption has nominated to a node takes room there', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(4) });
     const path = '/api/v1/namespaces/default/pods';
     await api().expect('POST', path, {
@@ -274,7 +274,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await api().expect('DELETE', `${path}/next?gracePeriodSeconds=0`);
   });
 
-  test('the kubelet alone judges a pod with spec.nodeName', async () => {
+  test('a pod with spec.nodeName fits on a cordoned node, because it skips the scheduler', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(4), unschedulable: true });
     const spec = { nodeName: 'n1', containers: [container('1')] };
     await check({ kind: 'ReplicaSet', name: 'direct', replicas: 2, spec }, 2, 2, /^2 replicas fit\.$/m);

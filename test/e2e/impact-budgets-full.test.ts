@@ -32,7 +32,7 @@ interface Budget {
   status: { expectedPods: number; currentHealthy: number; disruptionsAllowed: number };
 }
 
-describe('the impact on real controllers', () => {
+describe('the impact comes true with real controllers', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
   const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
@@ -43,7 +43,7 @@ describe('the impact on real controllers', () => {
     });
   const impact = async () => (await cliHere(testEnv.cluster(), ['diff', 'web', '--impact'])).stdout;
 
-  test('pods with the RuntimeClass of their pool are created again, as foretold, when its labels and taints change', {
+  test('pods with the RuntimeClass of their pool are recreated as forecast when its labels and taints change', {
     timeout: 180_000,
   }, async t => {
     await testEnv.nodes(
@@ -104,7 +104,7 @@ describe('the impact on real controllers', () => {
   const budget = async (name: string, app: string, limit: object) =>
     api().expect('POST', BUDGETS, { metadata: { name }, spec: { ...limit, selector: { matchLabels: { app } } } });
 
-  test('budgets that keep a taint from a node are named before, and it gets none; that of a free pool does', {
+  test('names budgets that keep a taint from a node; only the node without such a budget gets the taint', {
     timeout: 300_000,
   }, async t => {
     const groups = (...apps: string[]) => Object.fromEntries(apps.map(app => [`group-${app}`, 'yes']));

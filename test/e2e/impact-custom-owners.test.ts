@@ -15,7 +15,7 @@ const spread = (topologyKey: string) => [
   { maxSkew: 1, topologyKey, whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'pg' } } },
 ];
 
-test('pods of a custom resource select a label together, on whatever nodes they are', async () => {
+test('names a custom resource once for all its pods that select the label, on any node', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'web' } }, { name: 'c' });
   await testEnv.pool('web', { labels: { tier: 'web' } });
   await testEnv.reconcile();
@@ -34,7 +34,7 @@ test('pods of a custom resource select a label together, on whatever nodes they 
   assert.match(last.stdout, /^ {2}selected by Cluster default\/pg \(.*: new pods would stay Pending\)$/m);
 });
 
-test('workloads of a custom resource are read, as nothing is known of it, without its earlier ReplicaSets', async t => {
+test('names the workloads of a custom resource, without its earlier ReplicaSets', async t => {
   const kinds = ['statefulsets', 'replicasets'];
   t.after(() => Promise.all(kinds.map(kind => raw(cluster()).expect('DELETE', `${APPS}/${kind}`))));
   await testEnv.nodes({ name: 'a', labels: role('web') });

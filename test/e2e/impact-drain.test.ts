@@ -14,7 +14,7 @@ const patient = [
   { key: 'maintenance', operator: 'Exists' as const, effect: 'NoExecute' as const, tolerationSeconds: 60 },
 ];
 
-test('the stand-in keeps pods away while nodes are drained, and a budget without room holds the drain up', async () => {
+test('the NoSchedule taint keeps pods away during the drain, and a budget whose pods have no room blocks the drain', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
   await testEnv.pool('web');
   await testEnv.reconcile();
@@ -44,7 +44,7 @@ test('the stand-in keeps pods away while nodes are drained, and a budget without
   assert.deepEqual(evicted[0].afterDrain, { canGo: [], returns: [{ node: 'b', pool: 'web', pods: 1 }] });
 });
 
-test('pods that tolerate the NoSchedule taint come back meanwhile: they are not Pending, and hold no drain up', async () => {
+test('pods that tolerate the NoSchedule taint may return during the drain, and so are not Pending and do not block it', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   const taint = (effect: 'NoSchedule' | 'NoExecute') => ({ key: 'maintenance', effect });
   await testEnv.pool('web', { noExecute: 'Drain', taints: [taint('NoSchedule')] });

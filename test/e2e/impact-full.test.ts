@@ -39,7 +39,7 @@ interface Forecast {
   notScheduledAgain: Group[];
 }
 
-describe('the impact that diff foretells', () => {
+describe('the impact of diff', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
   const { unchanged } = commandsOf(testEnv.cluster);
@@ -114,7 +114,9 @@ describe('the impact that diff foretells', () => {
     return found.nodeName !== undefined;
   }
 
-  test('equals what controller manager and scheduler do, for 200 random changes', { timeout: TEST_MS }, async t => {
+  test('equals what the controller manager and the scheduler do, for 200 random changes', {
+    timeout: TEST_MS,
+  }, async t => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     t.diagnostic(`SEED=${seed}`);
     const random = seeded(seed);

@@ -32,7 +32,9 @@ describe('evictions of Jobs', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
 
-  test('a Job that allows no more failures fails for good, others have a new pod', { timeout: 180_000 }, async t => {
+  test('a Job that allows no more failures fails after an eviction, and other Jobs create a new pod', {
+    timeout: 180_000,
+  }, async t => {
     await testEnv.nodes(
       { name: 'w-1', labels: role('web') },
       { name: 'other-1', labels: { other: 'yes' }, taints: [{ key: 'other', effect: 'NoSchedule' }] },

@@ -12,7 +12,7 @@ const { cluster } = testEnv;
 const SETS = '/apis/apps/v1/namespaces/default/statefulsets';
 const { pod } = poolsWithPods(testEnv);
 
-test('of a StatefulSet, the first pod that stays Pending keeps the others from being created, unless it is Parallel', async t => {
+test('the first Pending pod of a StatefulSet keeps the next ones from being created, unless it is Parallel', async t => {
   t.after(() => raw(cluster()).expect('DELETE', SETS));
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web');
@@ -42,7 +42,7 @@ test('of a StatefulSet, the first pod that stays Pending keeps the others from b
   }
 });
 
-test('a DaemonSet that starts where there is no room for its pod', async () => {
+test('a DaemonSet that starts on a node without room has a Pending pod there', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('web'), allocatable: { cpu: '1' } },
     { name: 'b', labels: role('web') },
@@ -62,7 +62,7 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
   );
 });
 
-test('workloads whose next pods no node takes: a CronJob between two runs, a Deployment without replicas', async t => {
+test('names a CronJob between two runs and a Deployment without replicas whose new pods would stay Pending', async t => {
   const cronJobs = '/apis/batch/v1/namespaces/default/cronjobs';
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const controllers = '/api/v1/namespaces/default/replicationcontrollers';
@@ -99,7 +99,7 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
   );
 });
 
-test('a workload with a RuntimeClass, whose selector and tolerations its new pods get', async t => {
+test('new pods of a workload get the selector and tolerations of its RuntimeClass', async t => {
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';
   t.after(async () => {
@@ -131,7 +131,7 @@ test('a workload with a RuntimeClass, whose selector and tolerations its new pod
   );
 });
 
-test('pods with the RuntimeClass of the pool are judged by its new selector; those of one that is deleted are not', async () => {
+test('pods with the RuntimeClass of the pool follow its new selector, and are not considered once it is deleted', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.reconcile();
@@ -158,7 +158,7 @@ test('pods with the RuntimeClass of the pool are judged by its new selector; tho
   );
 });
 
-test('a Job that has ended creates no more pods, so it is not told', async t => {
+test('leaves out a Job that has ended, because it creates no more pods', async t => {
   const jobs = '/apis/batch/v1/namespaces/default/jobs';
   t.after(() => raw(cluster()).expect('DELETE', jobs));
   await testEnv.nodes({ name: 'a', labels: role('web') });
@@ -181,7 +181,7 @@ test('a Job that has ended creates no more pods, so it is not told', async t => 
   assert.match(stdout, /^ {2}selected by Job default\/runs \(nodeSelector: new pods would stay Pending\)$/m);
 });
 
-test('names what is not judged of pods that would be created again', async () => {
+test('names what is not considered for pods that would be recreated', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web');
   await testEnv.reconcile();

@@ -11,7 +11,7 @@ const { cluster } = testEnv;
 const { pod } = poolsWithPods(testEnv);
 const POOLS = 'nodepools.nodes.lailin.xyz';
 
-test('a resource that is not served is an error, also where nothing changes; a field that none has is a warning', async () => {
+test('--impact-path fails for a resource that is not served, and warns about a field that no object has', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -39,7 +39,7 @@ test('a resource that is not served is an error, also where nothing changes; a f
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
 });
 
-test('every field of a custom resource that names the label', async () => {
+test('names every field of a custom resource that contains the label', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' }, annotations: { tier: 'x' } });
   const paths = ['labels', 'annotations', 'labels'].flatMap(field => ['--impact-path', `${POOLS}:.spec.${field}`]);
@@ -50,7 +50,7 @@ test('every field of a custom resource that names the label', async () => {
   assert.equal(ofEnv.stdout, stdout, ofEnv.stderr);
 });
 
-test('pods of the Jobs of a CronJob are one line', async () => {
+test('pods of all Jobs of a CronJob share one line', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
   for (const at of [1, 2]) {

@@ -41,48 +41,56 @@ for (const { args, prepare = async () => {}, ends } of [
     ends: /^nothing was changed/m,
   })),
 ]) {
-  test(`${args.join(' ')}: asks about a label that a DaemonSet needs; a no writes nothing`, options, async t => {
-    await prepare();
-    const before = await stateOf(cluster());
-    const refused = openTerminal(t, cluster(), args, SCREEN);
-    await refused.shows(LOST);
-    refused.type('n{enter}');
-    assert.equal((await refused.exit).exitCode, 1);
-    assert.match(refused.screen(), ends);
-    assert.deepEqual(await stateOf(cluster()), before);
-    const agreed = openTerminal(t, cluster(), args, SCREEN);
-    await agreed.shows(LOST);
-    agreed.type('y{enter}');
-    assert.equal((await agreed.exit).exitCode, 0);
-    assert.equal(agreed.screen().match(/\[y\/N\]/g)?.length, 1, agreed.screen());
-    assert.equal((await testEnv.node('a')).metadata.labels?.tier, undefined);
-  });
+  test(
+    `${args.join(' ')}: asks before it removes a label that a DaemonSet needs; the answer no writes nothing`,
+    options,
+    async t => {
+      await prepare();
+      const before = await stateOf(cluster());
+      const refused = openTerminal(t, cluster(), args, SCREEN);
+      await refused.shows(LOST);
+      refused.type('n{enter}');
+      assert.equal((await refused.exit).exitCode, 1);
+      assert.match(refused.screen(), ends);
+      assert.deepEqual(await stateOf(cluster()), before);
+      const agreed = openTerminal(t, cluster(), args, SCREEN);
+      await agreed.shows(LOST);
+      agreed.type('y{enter}');
+      assert.equal((await agreed.exit).exitCode, 0);
+      assert.equal(agreed.screen().match(/\[y\/N\]/g)?.length, 1, agreed.screen());
+      assert.equal((await testEnv.node('a')).metadata.labels?.tier, undefined);
+    },
+  );
 }
 
-test('asks about a NoSchedule taint, and not about what costs no pod its place', options, async t => {
-  await pod({ name: 'shop', node: 'a' });
-  const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
-  const asked = openTerminal(t, cluster(), taint, SCREEN);
-  const screen = await asked.shows(/\? \[y\/N\]/);
-  assert.match(screen, /ReplicaSet default\/web keeps running, but could not be scheduled there again/);
-  asked.type('n{enter}');
-  await asked.exit;
-  for (const args of [
-    ['edit', 'web', '--label', 'plain-', '--label', 'new=y', '--reconcile'],
-    ['edit', 'web', '--label', 'tier-', '--reconcile', '--yes'],
-  ]) {
-    const run = openTerminal(t, cluster(), args, SCREEN);
-    assert.equal((await run.exit).exitCode, 0, run.screen());
-    assert.doesNotMatch(run.screen(), /Impact|\[y\/N\]/);
-  }
-});
+test(
+  'asks about a NoSchedule taint that a running pod does not tolerate, but not about changes that affect no pod',
+  options,
+  async t => {
+    await pod({ name: 'shop', node: 'a' });
+    const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
+    const asked = openTerminal(t, cluster(), taint, SCREEN);
+    const screen = await asked.shows(/\? \[y\/N\]/);
+    assert.match(screen, /ReplicaSet default\/web keeps running, but could not be scheduled there again/);
+    asked.type('n{enter}');
+    await asked.exit;
+    for (const args of [
+      ['edit', 'web', '--label', 'plain-', '--label', 'new=y', '--reconcile'],
+      ['edit', 'web', '--label', 'tier-', '--reconcile', '--yes'],
+    ]) {
+      const run = openTerminal(t, cluster(), args, SCREEN);
+      assert.equal((await run.exit).exitCode, 0, run.screen());
+      assert.doesNotMatch(run.screen(), /Impact|\[y\/N\]/);
+    }
+  },
+);
 
-test('a script is not asked', { timeout: 120_000 }, async () => {
+test('does not ask a script', { timeout: 120_000 }, async () => {
   const { code, stderr } = await cliHere(cluster(), ['edit', 'web', '--label', 'tier-', '--reconcile']);
   assert.deepEqual([code, stderr], [0, '']);
 });
 
-test('edit --dry-run shows the changes on the nodes, and the impact, in a pipe as on a terminal', options, async t => {
+test('edit --dry-run shows the changes on the nodes and the impact, in a pipe and on a terminal', options, async t => {
   const before = await stateOf(cluster());
   const piped = await cliHere(cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run']);
   assert.match(
@@ -98,7 +106,7 @@ test('edit --dry-run shows the changes on the nodes, and the impact, in a pipe a
   assert.deepEqual(await stateOf(cluster()), before);
 });
 
-test('edit without --reconcile asks, too, as a controller applies what is saved', options, async t => {
+test('edit without --reconcile also asks, because a controller applies the saved spec', options, async t => {
   const before = await stateOf(cluster());
   const refused = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-'], SCREEN);
   await refused.shows(LOST);
@@ -112,7 +120,7 @@ test('edit without --reconcile asks, too, as a controller applies what is saved'
   assert.match(saved.screen(), /next: `kubectl nodepool diff web --impact` shows the changes/);
 });
 
-test('asks about a label that comes and keeps a DaemonSet away', options, async t => {
+test('asks about a new label that keeps a DaemonSet away', options, async t => {
   const avoids = [{ matchExpressions: [{ key: 'bare', operator: 'DoesNotExist' }] }];
   const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: avoids } } };
   await raw(cluster()).expect('PATCH', '/apis/apps/v1/namespaces/default/daemonsets/bird', {
@@ -134,7 +142,7 @@ test('asks about a label that comes and keeps a DaemonSet away', options, async 
   }
 });
 
-test('a new selector: the impact stands above the question', options, async t => {
+test('shows the impact above the question about a new selector', options, async t => {
   const run = openTerminal(t, cluster(), ['edit', 'web', '--node-selector', 'none=x'], SCREEN);
   await run.shows(/DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Save pool web[^?]*\? \[y\/N\]/);
   run.type('n{enter}');
@@ -169,7 +177,7 @@ const blind = (name: string) =>
     { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['*'] },
   ]);
 
-test('diff --impact of whoever may not list pods and DaemonSets does not say that nothing happens', async () => {
+test('diff --impact says that the impact is unknown to a user who may not list pods and DaemonSets', async () => {
   await testEnv.edit('web', { spec: { labels: { tier: null } } });
   const user = await blind('blind');
   const text = await cliHere(cluster(), ['diff', 'web', '--impact', '--kubeconfig', user]);
@@ -182,7 +190,7 @@ test('diff --impact of whoever may not list pods and DaemonSets does not say tha
   );
 });
 
-test('asks whoever may not list pods and DaemonSets', options, async t => {
+test('asks a user who may not list pods and DaemonSets', options, async t => {
   const user = await blind('asked');
   const args = ['edit', 'web', '--label', 'plain-', '--kubeconfig', user];
   const run = openTerminal(t, cluster(), args, SCREEN);

@@ -28,7 +28,7 @@ const cronJob = (name: string, more: object) =>
     },
   });
 
-test('a taint that shuts out a CronJob between two runs and a Deployment without replicas', async t => {
+test('names a CronJob between two runs and a Deployment without replicas that no node accepts after a new taint', async t => {
   t.after(() => Promise.all([CRON_JOBS, DEPLOYMENTS].map(path => raw(cluster()).expect('DELETE', path))));
   const gpu = { key: 'gpu', effect: 'NoSchedule' } as const;
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', taints: [gpu] });

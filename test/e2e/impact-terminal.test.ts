@@ -8,7 +8,9 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('delete shows the impact in colours, and no escape sequence as text', { skip: NO_TERMINAL ?? false }, async t => {
+test('delete shows the impact in colours, without visible escape sequences', {
+  skip: NO_TERMINAL ?? false,
+}, async t => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' } });
   await testEnv.reconcile();

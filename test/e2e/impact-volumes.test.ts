@@ -18,7 +18,7 @@ beforeEach(async () => {
   await testEnv.reconcile();
 });
 
-test('claims are listed where pods on nodes that change have some, and only there', async () => {
+test('lists claims only if a pod on a changed node has one', async () => {
   await pod({ name: 'elsewhere', node: 'b', claim: 'data' });
   await testEnv.edit('web', { spec: { labels: { tier: 'other' } } });
   assert.doesNotMatch((await impact('-v', '6')).stderr, /persistentvolumeclaims/);
@@ -26,7 +26,7 @@ test('claims are listed where pods on nodes that change have some, and only ther
   assert.match((await impact('-v', '6')).stderr, /namespaces\/default\/persistentvolumeclaims/);
 });
 
-test('a pod that is created again gets a new claim for its ephemeral volume, where its class provisions', async () => {
+test('recreated pods with an ephemeral volume go where its StorageClass can provision a new volume', async () => {
   await createClasses(raw(cluster()));
   for (const [name, zone] of Object.entries({ a: 'east', b: 'west' }))
     await testEnv.patchNode(name, { metadata: { labels: { [ZONE]: zone } } });
@@ -52,7 +52,7 @@ Evicted pods:
   );
 });
 
-test('a label that says where a class provisions keeps pods with an ephemeral volume from coming back', async () => {
+test('counts pods with ephemeral volumes as unschedulable when a StorageClass excludes the node', async () => {
   await createClasses(raw(cluster()));
   await testEnv.edit('web', { spec: { labels: { [ZONE]: 'east' } } });
   await testEnv.reconcile();

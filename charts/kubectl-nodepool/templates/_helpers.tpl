@@ -1,6 +1,6 @@
 {{/*
-One name and one namespace: a cluster has one controller of NodePools, and `kubectl nodepool` looks for it there. A second one would have a
-lease of its own.
+One name and one namespace: a cluster has one controller of NodePools, and `kubectl nodepool` looks for it there. A second controller would
+have its own lease.
 */}}
 {{- define "nodepool.name" -}}
 {{- if ne .Release.Namespace "nodepool-system" }}
@@ -37,11 +37,11 @@ subjects:
     namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* A file of manifests/, to which files/ links: the published chart has it, a checkout without symbolic links has not. */}}
+{{/* A file of manifests/. In a checkout, files/ has symbolic links to it; the published chart has copies. */}}
 {{- define "nodepool.manifest" -}}
 {{- $text := .files.Get (printf "files/%s" .name) }}
 {{- if not (contains "\nkind: " $text) }}
-{{- fail (printf "files/%s is no manifest: this checkout has no symbolic links; use oci://ghcr.io/lailin-xyz/charts/kubectl-nodepool, or copy manifests/%s there" .name .name) }}
+{{- fail (printf "files/%s is not a manifest: this checkout has no symbolic links; use oci://ghcr.io/lailin-xyz/charts/kubectl-nodepool, or copy manifests/%s there" .name .name) }}
 {{- end -}}
 {{ $text }}
 {{- end }}

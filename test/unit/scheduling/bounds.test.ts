@@ -187,7 +187,7 @@ function textOf({ nodes, running, storage, spec }: Case, found: object): string 
   return JSON.stringify({ ...found, sites, on: running.map(([node]) => node), spec, volumes }, undefined, 1);
 }
 
-test('no order of nodes leaves the bounds', () => {
+test('the number of replicas is within the bounds for every order of nodes', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const next = seeded(seed);
   const random: Random = below => Math.floor(next() * below);
@@ -276,7 +276,7 @@ function everyTurn({ nodes, running, spec }: Pick<Case, 'nodes' | 'running' | 's
   return ends;
 }
 
-test('no order of replicas with labels of their own leaves the bounds', () => {
+test('the number of replicas with different labels is within the bounds for every order of replicas', () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const next = seeded(seed);
   const random: Random = below => Math.floor(next() * below);

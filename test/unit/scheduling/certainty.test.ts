@@ -181,12 +181,12 @@ function check(specs: readonly RawPodSpec[], clusters: number): { certain: numbe
   return { certain, possible };
 }
 
-test(`what is certain holds however the others are placed, seed ${SEED}`, () => {
+test(`pods with a certain place have it wherever the others are placed, seed ${SEED}`, () => {
   const { certain, possible } = check(PLAIN, CLUSTERS);
   assert.ok(certain / possible > 0.7, `${certain} of ${possible} are said to be certain`);
 });
 
-test(`it holds among pods with rules about each other and with local volumes, seed ${SEED}`, () => {
+test(`certain places exist also for pods with rules about each other and with local volumes, seed ${SEED}`, () => {
   const { certain, possible } = check([...PLAIN.slice(0, 2), ...RULED], 2 * CLUSTERS);
   assert.ok(certain / possible > 0.3, `${certain} of ${possible} are said to be certain`);
 });

@@ -39,9 +39,16 @@ const tolerates = { tolerations: [{ operator: 'Exists' }] };
 
 /** Which words the nodes a1, b1 and x1 say. b1's taint is tolerated unless a case wants it. */
 const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
-  ['spread over empty domains', pod({ ...spread(), ...tolerates }), [], [], [], [`${SPREAD} (missing required label)`]],
   [
-    'spread, one domain is fuller',
+    'a pod that spreads over empty zones may go to any zone, but not to a node without a zone',
+    pod({ ...spread(), ...tolerates }),
+    [],
+    [],
+    [],
+    [`${SPREAD} (missing required label)`],
+  ],
+  [
+    'a pod that spreads over zones is refused in the fuller zone',
     pod({ ...spread(), ...tolerates }),
     [['a2', web]],
     [SPREAD],
@@ -49,7 +56,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread, more skew',
+    'a larger maxSkew allows the fuller zone',
     pod({ ...spread({ maxSkew: 2 }), ...tolerates }),
     [['a2', web]],
     [],
@@ -57,7 +64,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread counts its own namespace',
+    'spread ignores pods of other namespaces, pods with other labels and pods that are being deleted',
     pod({ ...spread(), ...tolerates }),
     [
       ['a1', other],
@@ -69,7 +76,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread that is only preferred',
+    'spread with ScheduleAnyway refuses no node',
     pod({ ...spread({ whenUnsatisfiable: 'ScheduleAnyway' }), ...tolerates }),
     [['a1', web]],
     [],
@@ -77,7 +84,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [],
   ],
   [
-    'spread of other pods',
+    'a pod that its own spread selector does not match does not count itself',
     pod({ ...spread(), ...tolerates }, { labels: {} }),
     [['a1', web]],
     [],
@@ -85,7 +92,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread, an empty selector counts no pod',
+    'an empty selector of a spread counts no pod',
     pod({ ...spread({ labelSelector: {} }), ...tolerates }),
     [
       ['a1', web],
@@ -96,7 +103,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread over fewer domains than minDomains',
+    'with fewer zones than minDomains, no zone takes more than maxSkew pods',
     pod({ ...spread({ minDomains: 3 }), ...tolerates }),
     [
       ['a1', web],
@@ -107,7 +114,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread, nodes that do not match are no domain',
+    'zones of nodes that the nodeSelector excludes do not count for the spread',
     pod({ ...spread(), nodeSelector: { zone: 'a' }, ...tolerates }),
     [['a1', web]],
     [],
@@ -115,7 +122,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     ["node(s) didn't match Pod's node affinity/selector", `${SPREAD} (missing required label)`],
   ],
   [
-    'spread, unless they count',
+    'with nodeAffinityPolicy Ignore, zones of excluded nodes count for the spread',
     pod({ ...spread({ nodeAffinityPolicy: 'Ignore' }), nodeSelector: { zone: 'a' }, ...tolerates }),
     [['a1', web]],
     [SPREAD],
@@ -123,7 +130,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     ["node(s) didn't match Pod's node affinity/selector", `${SPREAD} (missing required label)`],
   ],
   [
-    'spread counts nodes with taints',
+    'zones of nodes with taints count for the spread',
     pod(spread()),
     [['a1', web]],
     [SPREAD],
@@ -131,7 +138,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread, unless they do not count',
+    'with nodeTaintsPolicy Honor, zones of nodes with taints do not count for the spread',
     pod(spread({ nodeTaintsPolicy: 'Honor' })),
     [['a1', web]],
     [],
@@ -139,26 +146,47 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [`${SPREAD} (missing required label)`],
   ],
   [
-    'spread of one version',
+    'with matchLabelKeys, spread counts only pods of the same version',
     pod({ ...spread({ matchLabelKeys: ['v'] }), ...tolerates }, { labels: { app: 'web', v: '2' } }),
     [['a1', web]],
     [],
     [],
     [`${SPREAD} (missing required label)`],
   ],
-  ['near itself, the first', pod({ ...near(), ...tolerates }), [], [], [], [NEAR]],
-  ['near itself, the second', pod({ ...near(), ...tolerates }), [['a2', web]], [], [NEAR], [NEAR]],
   [
-    'near another, of which there is none',
+    'the first pod with affinity to its own labels may go to any zone',
+    pod({ ...near(), ...tolerates }),
+    [],
+    [],
+    [],
+    [NEAR],
+  ],
+  [
+    'the second pod with affinity to its own labels goes to the zone of the first',
+    pod({ ...near(), ...tolerates }),
+    [['a2', web]],
+    [],
+    [NEAR],
+    [NEAR],
+  ],
+  [
+    'affinity to pods that do not exist refuses every node',
     pod({ ...near(), ...tolerates }, { labels: {} }),
     [],
     [NEAR],
     [NEAR],
     [NEAR],
   ],
-  ['near a pod that is being deleted', pod({ ...near(), ...tolerates }), [['b1', gone]], [NEAR], [], [NEAR]],
   [
-    'near pods of another namespace',
+    'a pod that is being deleted still counts for affinity',
+    pod({ ...near(), ...tolerates }),
+    [['b1', gone]],
+    [NEAR],
+    [],
+    [NEAR],
+  ],
+  [
+    'affinity with namespaces counts only pods of these namespaces',
     pod({ ...near({ namespaces: ['team-a'] }), ...tolerates }, { labels: {} }),
     [
       ['b1', other],
@@ -169,7 +197,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [NEAR],
   ],
   [
-    'near pods of namespaces by label',
+    'affinity with a namespaceSelector counts pods of matching namespaces',
     pod({ ...near({ namespaceSelector: { matchLabels: { team: 'a' } } }), ...tolerates }, { labels: {} }),
     [
       ['b1', other],
@@ -180,7 +208,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [NEAR],
   ],
   [
-    'near pods of any namespace',
+    'affinity with an empty namespaceSelector counts pods of all namespaces',
     pod({ ...near({ namespaceSelector: {} }), ...tolerates }, { labels: {} }),
     [['b1', other]],
     [NEAR],
@@ -188,16 +216,16 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [NEAR],
   ],
   [
-    'near pods of its own version',
+    'with matchLabelKeys, affinity needs a pod of the same version',
     pod({ ...near({ matchLabelKeys: ['v'] }), ...tolerates }, { labels: { v: '2' } }),
     [['a1', web]],
     [NEAR],
     [NEAR],
     [NEAR],
   ],
-  ['far from itself', pod({ ...far(), ...tolerates }), [['a2', web]], [FAR], [], []],
+  ['anti-affinity refuses the zone of a matching pod', pod({ ...far(), ...tolerates }), [['a2', web]], [FAR], [], []],
   [
-    'far from other versions',
+    'with mismatchLabelKeys, anti-affinity ignores pods of the same version',
     pod({ ...far({ mismatchLabelKeys: ['v'] }), ...tolerates }, { labels: { app: 'web', v: '2' } }),
     [['a1', pod({}, { labels: { app: 'web', v: '2' } })]],
     [],
@@ -205,7 +233,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [],
   ],
   [
-    'far from itself, refused by what runs too',
+    'anti-affinity of the pod and of a running pod are two reasons',
     pod({ ...far(), ...tolerates }),
     [['a2', pod(far())]],
     [FAR, REFUSED],
@@ -213,7 +241,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [],
   ],
   [
-    'refused by what runs',
+    'anti-affinity of a running pod refuses its zone',
     pod(tolerates),
     [
       ['b1', pod(far(), { labels: {} })],
@@ -224,7 +252,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [],
   ],
   [
-    'not refused by what runs in another namespace',
+    'anti-affinity of a running pod ignores pods of other namespaces',
     pod(tolerates),
     [['b1', pod(far(), { namespace: 'team-a' })]],
     [],
@@ -232,7 +260,7 @@ const CASES: [string, Pod, [string, Pod][], string[], string[], string[]][] = [
     [],
   ],
   [
-    'refused by any namespace',
+    'anti-affinity of a running pod with a namespaceSelector refuses pods of matching namespaces',
     pod(tolerates, { namespace: 'team-a' }),
     [['b1', pod(far({ namespaceSelector: { matchLabels: { team: 'a' } } }))]],
     [],
@@ -251,7 +279,7 @@ for (const [name, which, running, ...expected] of CASES) {
   });
 }
 
-test('a pod that is removed no longer counts, in whatever order its labels are', () => {
+test('a removed pod no longer counts, even if its labels are in another order', () => {
   const where = snapshot(NODES);
   const labelled = (labels: Record<string, string>) =>
     pod(far({ labelSelector: { matchLabels: labels } }), { labels: { app: 'web', ...labels } });

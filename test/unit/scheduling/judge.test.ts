@@ -25,57 +25,135 @@ const port = (hostPort: number, more: { hostIP?: string; protocol?: string } = {
 
 /** What the node n1 says to the pod. */
 const CASES: [string, RawPodSpec, Partial<Node>, RawPodSpec[], string[]][] = [
-  ['a pod that asks for nothing', {}, {}, [], []],
-  ['a node that is not Ready has a taint, or takes pods', {}, { ready: false }, [], []],
-  ['a cordoned node', {}, { unschedulable: true }, [], [UNSCHEDULABLE]],
+  ['a node takes a pod without requests', {}, {}, [], []],
+  ['a NotReady node without a taint takes pods', {}, { ready: false }, [], []],
+  ['a cordoned node refuses pods', {}, { unschedulable: true }, [], [UNSCHEDULABLE]],
   [
-    'a cordoned node, tolerated',
+    'a cordoned node takes pods that tolerate the cordon',
     { tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] },
     { unschedulable: true },
     [],
     [],
   ],
-  ['another node by name', { nodeName: 'n2' }, {}, [], ["node(s) didn't match the requested node name"]],
-  ['a taint', {}, { taints: [taint('gpu=yes:NoSchedule')] }, [], [TAINTS]],
-  ['a taint with NoExecute', {}, { taints: [taint('gpu:NoExecute')] }, [], [TAINTS]],
-  ['PreferNoSchedule', {}, { taints: [taint('gpu:PreferNoSchedule')] }, [], []],
-  ['a toleration', { tolerations: [{ operator: 'Exists' }] }, { taints: [taint('gpu:NoExecute')] }, [], []],
-  ['nodeSelector', { nodeSelector: { disk: 'ssd' } }, { labels: { disk: 'hdd' } }, [], [AFFINITY]],
-  ['nodeSelector that matches', { nodeSelector: { disk: 'ssd' } }, { labels: { disk: 'ssd' } }, [], []],
   [
-    'affinity to other nodes',
+    'a pod that names another node is refused',
+    { nodeName: 'n2' },
+    {},
+    [],
+    ["node(s) didn't match the requested node name"],
+  ],
+  ['a NoSchedule taint refuses pods', {}, { taints: [taint('gpu=yes:NoSchedule')] }, [], [TAINTS]],
+  ['a NoExecute taint refuses pods', {}, { taints: [taint('gpu:NoExecute')] }, [], [TAINTS]],
+  ['a PreferNoSchedule taint refuses no pod', {}, { taints: [taint('gpu:PreferNoSchedule')] }, [], []],
+  [
+    'a taint does not refuse pods that tolerate it',
+    { tolerations: [{ operator: 'Exists' }] },
+    { taints: [taint('gpu:NoExecute')] },
+    [],
+    [],
+  ],
+  [
+    'a nodeSelector that does not match refuses the node',
+    { nodeSelector: { disk: 'ssd' } },
+    { labels: { disk: 'hdd' } },
+    [],
+    [AFFINITY],
+  ],
+  [
+    'a nodeSelector that matches allows the node',
+    { nodeSelector: { disk: 'ssd' } },
+    { labels: { disk: 'ssd' } },
+    [],
+    [],
+  ],
+  [
+    'node affinity to other nodes refuses the node',
     { affinity: named('n2') ?? {} },
     {},
     [],
     ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
   ],
-  ['affinity to the node', { affinity: named('n2', 'n1') ?? {} }, {}, [], []],
+  ['node affinity that names the node allows it', { affinity: named('n2', 'n1') ?? {} }, {}, [], []],
   [
-    'affinity to no node',
+    'node affinity without values matches no node',
     { affinity: named() ?? {} },
     {},
     [],
     ['pod affinity terms conflict', "node(s) didn't satisfy plugin(s) [NodeAffinity]"],
   ],
-  ['gates', { schedulingGates: [{ name: 'a' }, { name: 'b' }] }, {}, [], ['waiting for scheduling gates: [a b]']],
-  ['a host port', port(80), {}, [port(80)], [PORTS]],
-  ['another host port', port(81), {}, [port(80)], []],
-  ['a host port of another protocol', port(80, { protocol: 'UDP' }), {}, [port(80)], []],
-  ['host ports of two addresses', port(80, { hostIP: '10.0.0.1' }), {}, [port(80, { hostIP: '10.0.0.2' })], []],
-  ['a host port of one address and of all', port(80, { hostIP: '10.0.0.1' }), {}, [port(80)], [PORTS]],
-  ['the network of the host', { ...port(0), hostNetwork: true }, {}, [port(80)], [PORTS]],
-  ['cpu that is taken', asks({ cpu: '2' }), {}, [asks({ cpu: '2001m' })], ['Insufficient cpu']],
-  ['cpu that is just free', asks({ cpu: '2' }), {}, [asks({ cpu: '2' })], []],
-  ['cpu below a thousandth is rounded up', asks({ cpu: '3999100u' }), {}, [asks({ cpu: '1u' })], ['Insufficient cpu']],
-  ['two resources', asks({ memory: '9Gi', cpu: '5' }), {}, [], ['Insufficient memory', 'Insufficient cpu']],
-  ['a resource that the node lacks', asks({ 'example.com/gpu': '1' }), {}, [], ['Insufficient example.com/gpu']],
-  ['none of a resource that the node lacks', asks({ 'example.com/gpu': '0' }), {}, [], []],
-  ['a full node', {}, { allocatable: { pods: '1' } }, [{}], ['Too many pods']],
-  ['overhead', { overhead: { cpu: '5' } }, {}, [], ['Insufficient cpu']],
-  ['a node without amounts', {}, { allocatable: {} }, [], ['Too many pods']],
-  ['an overcommitted node takes what asks for nothing', {}, {}, [asks({ cpu: '9' })], []],
   [
-    'every rule, in order',
+    'a pod with scheduling gates waits',
+    { schedulingGates: [{ name: 'a' }, { name: 'b' }] },
+    {},
+    [],
+    ['waiting for scheduling gates: [a b]'],
+  ],
+  ['a host port that is in use refuses the pod', port(80), {}, [port(80)], [PORTS]],
+  ['another host port is free', port(81), {}, [port(80)], []],
+  ['the same host port of another protocol is free', port(80, { protocol: 'UDP' }), {}, [port(80)], []],
+  [
+    'the same host port on another address is free',
+    port(80, { hostIP: '10.0.0.1' }),
+    {},
+    [port(80, { hostIP: '10.0.0.2' })],
+    [],
+  ],
+  [
+    'a host port that is in use on all addresses is not free on one address',
+    port(80, { hostIP: '10.0.0.1' }),
+    {},
+    [port(80)],
+    [PORTS],
+  ],
+  [
+    'container ports of a pod in the host network are host ports',
+    { ...port(0), hostNetwork: true },
+    {},
+    [port(80)],
+    [PORTS],
+  ],
+  [
+    'a pod that requests more CPU than is free is refused',
+    asks({ cpu: '2' }),
+    {},
+    [asks({ cpu: '2001m' })],
+    ['Insufficient cpu'],
+  ],
+  ['a pod that requests exactly the free CPU is taken', asks({ cpu: '2' }), {}, [asks({ cpu: '2' })], []],
+  [
+    'CPU requests are rounded up to a thousandth of a core',
+    asks({ cpu: '3999100u' }),
+    {},
+    [asks({ cpu: '1u' })],
+    ['Insufficient cpu'],
+  ],
+  [
+    'each missing resource is a reason',
+    asks({ memory: '9Gi', cpu: '5' }),
+    {},
+    [],
+    ['Insufficient memory', 'Insufficient cpu'],
+  ],
+  [
+    'a pod that requests a resource that the node lacks is refused',
+    asks({ 'example.com/gpu': '1' }),
+    {},
+    [],
+    ['Insufficient example.com/gpu'],
+  ],
+  ['a request of 0 for a resource that the node lacks is met', asks({ 'example.com/gpu': '0' }), {}, [], []],
+  [
+    'a node that has its maximum of pods refuses another one',
+    {},
+    { allocatable: { pods: '1' } },
+    [{}],
+    ['Too many pods'],
+  ],
+  ['the overhead of a pod counts as a request', { overhead: { cpu: '5' } }, {}, [], ['Insufficient cpu']],
+  ['a node without allocatable resources takes no pod', {}, { allocatable: {} }, [], ['Too many pods']],
+  ['an overcommitted node takes a pod without requests', {}, {}, [asks({ cpu: '9' })], []],
+  [
+    'names all failing rules in the order of the scheduler',
     { ...asks({ cpu: '9' }), nodeSelector: { a: 'b' } },
     { unschedulable: true, taints: [taint('x:NoSchedule')] },
     [],
@@ -93,7 +171,7 @@ for (const [name, spec, node, running, expected] of CASES) {
   });
 }
 
-test('the scheduler names the reasons of the first rule that fails', () => {
+test('firstWhyNot() names only the reasons of the first rule that fails, as the scheduler does', () => {
   const where = snapshot([site('n1', { taints: [taint('x:NoSchedule')] })]);
   const judge = new Judge(pod(asks({ cpu: '9', memory: '9Gi' })), where);
   assert.deepEqual(
@@ -108,7 +186,7 @@ test('the scheduler names the reasons of the first rule that fails', () => {
   );
 });
 
-test('a pod that is removed makes room', () => {
+test('a removed pod frees its resources and ports', () => {
   const big = pod({ ...asks({ cpu: '4' }), ...{ hostNetwork: true } });
   const where = snapshot([site('n1')], [['n1', big]]);
   assert.deepEqual(words(big, 'n1', where), ['Insufficient cpu']);
@@ -116,7 +194,7 @@ test('a pod that is removed makes room', () => {
   assert.deepEqual(words(big, 'n1', where), []);
 });
 
-test('disks that one pod mounts', () => {
+test('a disk that another pod mounts refuses the pod, unless both only read it', () => {
   const disk = (volume: object) => pod({ volumes: [{ name: 'd', ...volume }] });
   const gce = (readOnly: boolean) => disk({ gcePersistentDisk: { pdName: 'a', readOnly } });
   const rbd = (monitors: string[]) => disk({ rbd: { monitors, image: 'i' } });

@@ -20,55 +20,68 @@ const STORED = {
 };
 
 const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: ClusterFacts][] = [
-  ['a pod that asks for nothing', {}, undefined],
-  ['another scheduler', { schedulerName: 'mine' }, /^the scheduler mine /],
-  ['claims of devices', { resourceClaims: [{ name: 'gpu' }] }, /^resourceClaims /],
-  ['a group of pods', { schedulingGroup: { podGroupName: 'g' } }, /^schedulingGroup /],
-  ['volumes', { volumes: [{ name: 'v', csi: {} }] }, /^volume limits of nodes/],
-  ['a resource that a node offers', asks({ 'example.com/nic': '1' }), undefined],
-  ['a resource that no node offers', asks({ 'example.com/gpu': '1' }), /DeviceClass provides example\.com\/gpu/],
+  ['names nothing for a pod without requests', {}, undefined],
+  ['names another scheduler', { schedulerName: 'mine' }, /^the scheduler mine /],
+  ['names claims of devices', { resourceClaims: [{ name: 'gpu' }] }, /^resourceClaims /],
+  ['names a group of pods', { schedulingGroup: { podGroupName: 'g' } }, /^schedulingGroup /],
   [
-    'a resource that a node offers and a DeviceClass, too',
+    'names the volume limits of nodes for a pod with a CSI volume',
+    { volumes: [{ name: 'v', csi: {} }] },
+    /^volume limits of nodes/,
+  ],
+  ['names nothing for a resource that a node offers', asks({ 'example.com/nic': '1' }), undefined],
+  [
+    'names the DeviceClass that may provide a resource that no node offers',
+    asks({ 'example.com/gpu': '1' }),
+    /DeviceClass provides example\.com\/gpu/,
+  ],
+  [
+    'names a resource that both a node and a DeviceClass offer',
     asks({ 'example.com/nic': '1' }),
     /DeviceClass provides example\.com\/nic/,
     { ...ALL, classes: new Set(['example.com/nic']) },
   ],
   [
-    'a volume that a CSI driver serves',
+    'names the zones of the CSI driver that serves an in-tree volume',
     { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
     /the zones of the CSI driver that serves its awsElasticBlockStore/,
     STORED,
   ],
   [
-    'a new claim of a class that does not wait',
+    'names the zone of a new claim whose class does not wait for the pod',
     { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'now' } } } }] },
     /the future zone of the volume of v: its StorageClass now does not wait for the pod/,
     STORED,
   ],
   [
-    'a new claim without a class',
+    'names the zone of a new claim without a class',
     { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: '' } } } }] },
     /the future zone of the volume of v: it names no StorageClass/,
     STORED,
   ],
   [
-    'a rule that only some kubelets know',
+    'names a restart rule that only some kubelets know',
     { containers: [{ name: 'c', restartPolicyRules: [{ action: 'RestartAllContainers' }] }] },
     /^node features/,
   ],
   [
-    'a rule that all kubelets know',
+    'names nothing for a restart rule that all kubelets know',
     { initContainers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] },
     undefined,
   ],
-  ['user namespaces', { hostUsers: false }, undefined],
-  ['user namespaces in the network of the host', { hostUsers: false, hostNetwork: true }, /^node features/],
-  ['namespaces that were read', { affinity }, undefined],
-  ['namespaces that were not', { affinity }, /^namespaceSelector: /, { ...ALL, namespaces: false }],
+  ['names nothing for user namespaces', { hostUsers: false }, undefined],
+  ['names user namespaces in the host network', { hostUsers: false, hostNetwork: true }, /^node features/],
+  ['names nothing for a namespaceSelector if the namespaces were read', { affinity }, undefined],
+  [
+    'names a namespaceSelector if the namespaces were not read',
+    { affinity },
+    /^namespaceSelector: /,
+    { ...ALL, namespaces: false },
+  ],
 ];
 
 for (const [what, spec, named, knows = ALL] of CASES)
-  test(`what is not judged: ${what}`, () => {
+  test(what, () => {
     const texts = notJudged(raw(spec), knows);
     if (named === undefined) assert.deepEqual(texts, []);
     else assert.match(texts.join('; '), named);

@@ -24,20 +24,41 @@ const NODES = [
 const ALL = NODES.map(({ name }) => name);
 
 const CASES: [string, RawPodSpec, [string, Pod][], string[], number, number][] = [
-  ['by places', {}, [], ALL, 30, 30],
-  ['by cpu', asks({ cpu: '1500m' }), [], ALL, 6, 6],
-  ['beside others', asks({ cpu: '1' }), [['a1', pod(asks({ cpu: '3500m' }))]], ALL, 8, 8],
-  ['on some nodes', asks({ cpu: '1' }), [], ['a1', 'b1'], 8, 8],
-  ['nowhere', asks({ cpu: '5' }), [], ALL, 0, 0],
-  ['one a node by host port', { containers: [{ ports: [{ hostPort: 80 }] }] }, [], ALL, 3, 3],
-  ['one a node by anti-affinity', affinity('podAntiAffinity', HOST), [], ALL, 3, 3],
-  ['one a zone by anti-affinity', affinity('podAntiAffinity', 'zone'), [['b1', pod()]], ALL, 1, 1],
-  ['in the zone of the first', affinity('podAffinity', 'zone'), [], ALL, 10, 20],
-  ['in the zone of the others', affinity('podAffinity', 'zone'), [['b1', pod()]], ALL, 9, 9],
+  ['the maximum of pods of each node limits the replicas', {}, [], ALL, 30, 30],
+  ['free CPU limits the replicas', asks({ cpu: '1500m' }), [], ALL, 6, 6],
+  ['running pods leave room for fewer replicas', asks({ cpu: '1' }), [['a1', pod(asks({ cpu: '3500m' }))]], ALL, 8, 8],
+  ['only the given nodes take replicas', asks({ cpu: '1' }), [], ['a1', 'b1'], 8, 8],
+  ['places nothing if no node has room', asks({ cpu: '5' }), [], ALL, 0, 0],
+  ['a host port allows one replica per node', { containers: [{ ports: [{ hostPort: 80 }] }] }, [], ALL, 3, 3],
+  ['anti-affinity by host allows one replica per node', affinity('podAntiAffinity', HOST), [], ALL, 3, 3],
+  ['anti-affinity by zone allows one pod per zone', affinity('podAntiAffinity', 'zone'), [['b1', pod()]], ALL, 1, 1],
+  [
+    'with affinity by zone, all replicas follow the first one into its zone',
+    affinity('podAffinity', 'zone'),
+    [],
+    ALL,
+    10,
+    20,
+  ],
+  [
+    'with affinity by zone, replicas join the pods that already run',
+    affinity('podAffinity', 'zone'),
+    [['b1', pod()]],
+    ALL,
+    9,
+    9,
+  ],
   // The zone of the node with a taint counts, and takes no pod.
-  ['spread over zones', spread('zone'), [], ALL, 2, 2],
-  ['spread over zones with more skew', spread('zone', 4), [], ALL, 8, 8],
-  ['spread over nodes that take pods', { ...spread(HOST), ...{ nodeSelector: { zone: 'a' } } }, [], ALL, 20, 20],
+  ['a zone whose node takes no pod limits the spread over zones', spread('zone'), [], ALL, 2, 2],
+  ['a larger maxSkew allows more replicas', spread('zone', 4), [], ALL, 8, 8],
+  [
+    'spread over hosts counts only nodes that match the nodeSelector',
+    { ...spread(HOST), ...{ nodeSelector: { zone: 'a' } } },
+    [],
+    ALL,
+    20,
+    20,
+  ],
 ];
 
 for (const [name, spec, running, nodes, least, most] of CASES) {
@@ -52,14 +73,14 @@ for (const [name, spec, running, nodes, least, most] of CASES) {
   });
 }
 
-test('stops at the limit', () => {
+test('stops at the given limit of replicas', () => {
   assert.deepEqual(place(pod(), ALL, snapshot(NODES), 12).replicas, 12);
   const spreading = place(pod(spread(HOST, 5)), ALL, snapshot(NODES), 7);
   assert.deepEqual([spreading.replicas, spreading.bounds], [7, { least: 7, most: 7 }]);
   assert.deepEqual([...spreading.byNode.values()].toSorted(), [2, 2, 3]);
 });
 
-test('250,000 replicas that spread over 5,001 nodes take seconds at most', { timeout: 20_000 }, () => {
+test('places 250,000 replicas that spread over 5,001 nodes within seconds', { timeout: 20_000 }, () => {
   const nodes = Array.from({ length: 5_001 }, (_, at) =>
     site(`n${at}`, { labels: { zone: `z${at % 3}` }, allocatable: { cpu: '50', pods: '50' } }),
   );

@@ -29,57 +29,102 @@ const claims: RawPodSpec = {
 };
 
 const CASES: [string, RawPodSpec, RawQuota, [string, number] | undefined][] = [
-  ['none of its resources', ASKS, quota({ services: '1' }), undefined],
-  ['pods', ASKS, quota({ pods: '5' }, { pods: '2' }), ['pods', 3]],
-  ['count/pods', ASKS, quota({ 'count/pods': '5' }, { 'count/pods': '7' }), ['count/pods', 0]],
-  ['cpu', ASKS, quota({ cpu: '2' }, { cpu: '600m' }), ['cpu', 2]],
-  ['requests.memory', ASKS, quota({ 'requests.memory': '3000Mi' }), ['requests.memory', 2]],
-  ['an extended resource', ASKS, quota({ 'requests.nvidia.com/gpu': '4' }), ['requests.nvidia.com/gpu', 4]],
-  ['limits that the pod does not have', ASKS, quota({ 'limits.cpu': '1' }), undefined],
+  ['a quota of other resources does not limit the pod', ASKS, quota({ services: '1' }), undefined],
+  ['a quota of pods limits the replicas', ASKS, quota({ pods: '5' }, { pods: '2' }), ['pods', 3]],
   [
-    'limits',
+    'a quota of count/pods that is used up allows no replica',
+    ASKS,
+    quota({ 'count/pods': '5' }, { 'count/pods': '7' }),
+    ['count/pods', 0],
+  ],
+  ['a quota of cpu counts CPU requests', ASKS, quota({ cpu: '2' }, { cpu: '600m' }), ['cpu', 2]],
+  [
+    'a quota of requests.memory counts memory requests',
+    ASKS,
+    quota({ 'requests.memory': '3000Mi' }),
+    ['requests.memory', 2],
+  ],
+  [
+    'a quota of an extended resource counts its requests',
+    ASKS,
+    quota({ 'requests.nvidia.com/gpu': '4' }),
+    ['requests.nvidia.com/gpu', 4],
+  ],
+  ['a quota of limits does not count a pod without limits', ASKS, quota({ 'limits.cpu': '1' }), undefined],
+  [
+    'a quota of limits counts the limits of the pod',
     { containers: [{ resources: { limits: { cpu: '1' } } }] },
     quota({ 'limits.cpu': '3' }),
     ['limits.cpu', 3],
   ],
-  ['the lowest', ASKS, quota({ pods: '5', cpu: '1' }), ['cpu', 2]],
-  ['claims', claims, quota({ persistentvolumeclaims: '5' }), ['persistentvolumeclaims', 2]],
-  ['storage', claims, quota({ 'requests.storage': '7Gi' }), ['requests.storage', 1]],
+  ['the resource that allows the fewest replicas decides', ASKS, quota({ pods: '5', cpu: '1' }), ['cpu', 2]],
+  ['ephemeral volumes count as claims', claims, quota({ persistentvolumeclaims: '5' }), ['persistentvolumeclaims', 2]],
   [
-    'storage of the default class',
+    'ephemeral volumes count as requested storage',
+    claims,
+    quota({ 'requests.storage': '7Gi' }),
+    ['requests.storage', 1],
+  ],
+  [
+    'a quota of the default class counts claims without a class',
     claims,
     quota({ 'standard.storageclass.storage.k8s.io/requests.storage': '8Gi' }),
     ['standard.storageclass.storage.k8s.io/requests.storage', 2],
   ],
   [
-    'storage of another class',
+    'a quota of another class does not limit the pod',
     claims,
     quota({ 'fast.storageclass.storage.k8s.io/requests.storage': '1Gi' }),
     undefined,
   ],
-  ['best effort', asks({}), quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }), ['pods', 1]],
-  ['not best effort', ASKS, quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }), undefined],
-  ['without an end', ASKS, quota({ pods: '1' }, {}, { scopes: ['Terminating'] }), undefined],
   [
-    'with an end',
+    'the scope BestEffort applies to a pod without requests',
+    asks({}),
+    quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }),
+    ['pods', 1],
+  ],
+  [
+    'the scope BestEffort does not apply to a pod with requests',
+    ASKS,
+    quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }),
+    undefined,
+  ],
+  [
+    'the scope Terminating does not apply to a pod without a deadline',
+    ASKS,
+    quota({ pods: '1' }, {}, { scopes: ['Terminating'] }),
+    undefined,
+  ],
+  [
+    'the scope Terminating applies to a pod with a deadline',
     { ...ASKS, activeDeadlineSeconds: 9 },
     quota({ pods: '1' }, {}, { scopes: ['Terminating'] }),
     ['pods', 1],
   ],
   [
-    'its priority',
+    'a quota for the priority class of the pod applies',
     { ...ASKS, priorityClassName: 'high' },
     quota({ pods: '1' }, {}, scope('PriorityClass', 'In', ['high'])),
     ['pods', 1],
   ],
-  ['another priority', ASKS, quota({ pods: '1' }, {}, scope('PriorityClass', 'In', ['high'])), undefined],
-  ['no priority', ASKS, quota({ pods: '1' }, {}, scope('PriorityClass', 'DoesNotExist')), ['pods', 1]],
+  [
+    'a quota for another priority class does not apply',
+    ASKS,
+    quota({ pods: '1' }, {}, scope('PriorityClass', 'In', ['high'])),
+    undefined,
+  ],
+  [
+    'a quota for pods without a priority class applies to such a pod',
+    ASKS,
+    quota({ pods: '1' }, {}, scope('PriorityClass', 'DoesNotExist')),
+    ['pods', 1],
+  ],
 ];
 
 for (const [name, spec, one, expected] of CASES) {
-  test(`quota: ${name}`, () => assert.deepEqual(limit(spec, one), expected));
+  test(name, () => assert.deepEqual(limit(spec, one), expected));
 }
 
-test('of several quotas, the one that allows the fewest', () => {
+test('of several quotas, the one that allows the fewest replicas decides', () => {
   assert.deepEqual(limit(ASKS, quota({ pods: '5' }), quota({ pods: '3' })), ['pods', 3]);
 });

@@ -60,7 +60,7 @@ function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets 
 const text = render;
 const three = [0, 1, 2].map(at => pod(at));
 
-test('pods that stay Pending under a budget hold a drain up without end; reasons are those of one pod', () => {
+test('a drain waits forever if too many pods of a budget would stay Pending', () => {
   const found = impact(three, [node('b', '2'), node('c', '1')], true);
   assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2, allowed: 1 }]);
   assert.match(
@@ -79,14 +79,14 @@ test('pods that stay Pending under a budget hold a drain up without end; reasons
   assert.doesNotMatch(text(impact(three, [node('b', '8')], true)), /Not considered/);
 });
 
-test('a budget is undercut where the taint does not wait for the pods', () => {
+test('names a budget that is undercut by a taint that does not wait for the pods', () => {
   const found = impact(three, [node('b', '8')], false);
   assert.deepEqual(found.budgets, [{ kind: 'undercut', budget: 'shop/db', pods: 3, allowed: 1 }]);
   assert.match(text(found), /shop\/db allows 1 now, but 3 pods would be evicted: taints ignore PodDisruptionBudgets/);
   assert.deepEqual(impact(three.slice(0, 1), [node('b', '8')], false).budgets, []);
 });
 
-test('pods that tolerate the taint for a time come back to it only where no other node has room', () => {
+test('pods that tolerate the taint for a time return to tainted nodes only if no other node has room', () => {
   const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', tolerationSeconds: 20 }] };
   const pods = [0, 1].map(at => pod(at, timed));
   const [db] = impact(pods, [node('b', '2')], false).evicted;
@@ -101,7 +101,7 @@ test('pods that tolerate the taint for a time come back to it only where no othe
   );
 });
 
-test('a node that is drained is closed by the stand-in of the taint; afterwards, pods that tolerate the taint for a time come back', () => {
+test('a node takes no pods while it is drained; afterwards, pods that tolerate the taint for a time may return', () => {
   const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] };
   const found = impact([pod(0, timed)], [], true);
   const [db] = found.evicted;
@@ -118,7 +118,7 @@ test('a node that is drained is closed by the stand-in of the taint; afterwards,
   assert.equal(other?.afterDrain, undefined);
 });
 
-test('of a budget that never allows an eviction, no pod leaves its node', () => {
+test('a budget that never allows an eviction keeps all its pods on their node', () => {
   const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
   const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
   const [db] = impact(three, [node('b', '8')], true, [never]).evicted;
@@ -129,7 +129,7 @@ test('of a budget that never allows an eviction, no pod leaves its node', () => 
   );
 });
 
-test('a StatefulSet creates no pod before the earlier ones run, unless it does so in parallel', () => {
+test('pods of a StatefulSet wait for an earlier pod that stays Pending, unless they are created in parallel', () => {
   const pinned = (at: number, to: string) => pod(at, { nodeSelector: { name: to } });
   const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]) };
   const others = ['b', 'c'].map(name => ({ ...node(name, '8'), labels: { name } }));
@@ -154,7 +154,7 @@ test('a StatefulSet creates no pod before the earlier ones run, unless it does s
   assert.deepEqual([parallel?.nodes.size, parallel?.pending, parallel?.waiting], [2, 1, 0]);
 });
 
-test('a preference is not a rule', () => {
+test('marks preferred node affinity and ScheduleAnyway as preferences', () => {
   const keys = keysOfPod({
     nodeSelector: { disk: 'ssd' },
     affinity: {
@@ -193,7 +193,7 @@ test('pods that tolerate the NoSchedule taint may return before the NoExecute ta
   assert.doesNotMatch(text(impact([pod(0, { tolerations })], [], false, [])), /may come back/);
 });
 
-test('pods that come back hold no drain up, and no other pod of their StatefulSet', () => {
+test('pods that may return block neither the drain nor other pods of their StatefulSet', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
   const returning = [0, 1, 2].map(at => pod(at, { tolerations }));
   const all = impact(returning, [], true);
@@ -215,7 +215,7 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
   assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.blockedByBudget, 3);
 });
 
-test('names budgets that allow no eviction now, and those whose status is not computed', () => {
+test('names budgets that allow no eviction now, and budgets without a current status', () => {
   const room = [node('b', '8')];
   const status = { disruptionsAllowed: 0, currentHealthy: 2, desiredHealthy: 2, expectedPods: 3 };
   const waits = impact(three, room, true, [makeBudget({ ...budget, status })]);
@@ -232,7 +232,7 @@ test('names budgets that allow no eviction now, and those whose status is not co
   assert.deepEqual(impact(three, room, true, [budget]).budgets, [], 'it allows one after the other');
 });
 
-test('names the budgets of pods that have several: the Eviction API evicts none of them', () => {
+test('names the budgets of a pod that has several, because the Eviction API does not evict it', () => {
   const second = makeBudget({ ...budget, name: 'a-second', selector: { matchLabels: three[0]?.pod.labels ?? {} } });
   const found = impact(three, [node('b', '8')], true, [budget, second]);
   assert.deepEqual(found.budgets, [{ kind: 'several', budget: 'shop/a-second', pods: 1, others: ['shop/db'] }]);
@@ -248,7 +248,7 @@ test('names the budgets of pods that have several: the Eviction API evicts none 
   );
 });
 
-test('names nodes that do not get the taint, as more pods may come back than a budget allows to evict at once', () => {
+test('names nodes that do not get the taint because more pods may return than a budget allows to evict at once', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
   const returning = [0, 1, 2].map(at => pod(at, { tolerations }));
   const found = impact(returning, [], true);
@@ -263,7 +263,7 @@ test('names nodes that do not get the taint, as more pods may come back than a b
   assert.deepEqual(impact(returning.slice(0, 1), [], true).budgets, []);
 });
 
-test('pods that nobody recreates are missed by their budget', () => {
+test('a drain waits forever if no controller recreates the pods that a budget needs', () => {
   const bare = three.map(({ owner: _, ...each }) => each as RunningPod);
   const found = impact(bare, [node('b', '8')], true);
   assert.deepEqual(found.budgets, [

@@ -82,7 +82,7 @@ const textOf = (found: Impact) =>
     makeStyle(false),
   );
 
-test('pods of one owner compete, where they differ, and replicas that must be apart compete with others', () => {
+test('different pods of one owner compete for room, and replicas that must be apart compete with other pods', () => {
   const sizes = ['3', '1'].map((cpu, at) => running(`r-${at}`, 'n1', asks({ cpu }), { kind: 'RayCluster' }));
   assert.deepEqual(uncertain(impact([node('n1', '9'), node('n2', '3'), node('n3', '1')], ['n1'], sizes)), {
     r: [1, 0],
@@ -93,7 +93,7 @@ test('pods of one owner compete, where they differ, and replicas that must be ap
   assert.deepEqual(uncertain(impact(nodes, ['n1'], pods)), { a: [2, 0], b: [0, 0] });
 });
 
-test('the pods of a StatefulSet are placed together, and wait for each other if they are created in order', () => {
+test('pods of a StatefulSet that must be together wait for each other, unless they are created in parallel', () => {
   const zone = (name: string) => ({ zone: name });
   const nodes = [
     node('n1', '10', '10', zone('a')),
@@ -117,7 +117,7 @@ test('the pods of a StatefulSet are placed together, and wait for each other if 
   assert.deepEqual([parallel?.next?.pending, parallel?.next?.waiting], [2, 0]);
 });
 
-test('with a budget, a pod that must be near others of its owner may wait for one that is not drained yet', () => {
+test('with a budget, a pod that must be near others of its owner may have to wait for their drain', () => {
   const spec = { ...one, ...near('podAffinity', 'c') };
   const pods = [running('c-0', 'n1', spec), running('c-1', 'n1', spec)];
   const nodes = [node('n1', '10'), node('n2', '10')];
@@ -126,7 +126,7 @@ test('with a budget, a pod that must be near others of its owner may wait for on
   assert.deepEqual(uncertain(impact(nodes, ['n1'], pods, { isDrain: true })), { c: [0, 0] });
 });
 
-test('pods that come back to tainted nodes alone are not said to have a place for certain, nor to lack one', () => {
+test('pods that can return only to tainted nodes are neither certain nor Pending', () => {
   const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 10 }];
   const [n1, n2] = [node('n1', '2'), node('n2', '3')];
   const pods = [
@@ -137,7 +137,7 @@ test('pods that come back to tainted nodes alone are not said to have a place fo
   assert.deepEqual(uncertain(impact([n1, n2], ['n1', 'n2'], pods)), { a: [0, 0], b: [0, 0], c: [0, 0] });
 });
 
-test('a drain may not have to wait for pods that return once another node is drained', () => {
+test('a drain does not wait for certain if its pods can return once another node is drained', () => {
   const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 600 }];
   const spec = { ...one, nodeSelector: { pool: 'x' } };
   const nodes = ['n0', 'n1', 'n2'].map(name => node(name, '10', '10', { pool: 'x' }));
@@ -165,7 +165,7 @@ test('a drain may not have to wait for pods that return once another node is dra
   assert.match(textOf(lasting), /after 1 eviction, the drain waits forever/);
 });
 
-test('a budget may miss pods that return, once their own node has the taint', () => {
+test('a drain may wait for pods that returned and have no place once their own node has the taint', () => {
   const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }];
   const spec = { ...one, nodeSelector: { pool: 'x' }, tolerations, ...near('podAntiAffinity', 'c') };
   const nodes = ['n0', 'n1', 'n2'].map(name => node(name, '10', '10', { pool: 'x' }));
@@ -180,7 +180,7 @@ test('a budget may miss pods that return, once their own node has the taint', ()
   assert.deepEqual(told(['n0']), []);
 });
 
-test('what is not judged is named as by fit', () => {
+test('names what is not considered, as fit does', () => {
   const storage = {
     ...NO_STORAGE,
     classes: new Map([['now', readStorageClass({ metadata: { name: 'now' }, provisioner: 'csi.example.com' })]]),

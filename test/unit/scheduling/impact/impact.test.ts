@@ -53,7 +53,7 @@ const agentPod = (on: string) => ({
   pod: { ...pod(`agent-${on}`, on, agent.template).pod, namespace: 'kube-system' },
 });
 
-test('a label that goes stops the DaemonSet that selects it, and pods are not scheduled there again', () => {
+test('removing a label stops the DaemonSet that selects it, and keeps its other pods from being scheduled there again', () => {
   const change = {
     before: node('a', { labels: { disk: 'ssd', zone: '1' } }),
     after: node('a', { labels: { zone: '2' } }),
@@ -70,7 +70,7 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
 });
 
-test('where not all could be read, the impact says so', () => {
+test('says that pods or DaemonSets could not be read', () => {
   const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
   const found = impact([change], [pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)]);
   const unread = { isKnown: false, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
@@ -81,7 +81,7 @@ test('where not all could be read, the impact says so', () => {
   assert.doesNotMatch(render(found), /could not be read/);
 });
 
-test('a label that comes starts the DaemonSet that selects it, where no taint keeps it away', () => {
+test('adding a label starts the DaemonSet that selects it, unless a taint keeps its pods away', () => {
   const before = node('a');
   const starts = impact([{ before, after: node('a', { labels: { disk: 'ssd' } }) }], [], [agent]).daemonSets;
   assert.deepEqual(
@@ -92,7 +92,7 @@ test('a label that comes starts the DaemonSet that selects it, where no taint ke
   assert.deepEqual(tainted.daemonSets, []);
 });
 
-test('a DaemonSet that starts where there is no room for its pod', () => {
+test('a DaemonSet that starts on a node without room has a Pending pod there', () => {
   const big = { name: 'big', namespace: 'kube-system' };
   const containers = [{ resources: { requests: { cpu: '2' } }, ports: [{ hostPort: 80 }] }];
   const set = { ...big, template: { ...agent.template, containers } };
@@ -115,14 +115,14 @@ test('a DaemonSet that starts where there is no room for its pod', () => {
   assert.match(text, /^Not considered: preemption/m);
 });
 
-test('a NoSchedule taint lets the pod of a DaemonSet run on, and it would not come back', () => {
+test('under a NoSchedule taint the pod of a DaemonSet keeps running, but could not be scheduled there again', () => {
   const labels = { disk: 'ssd' };
   const change = { before: node('a', { labels }), after: node('a', { labels, taints: [GPU] }) };
   const found = impact([change], [agentPod('a')], [agent]);
   assert.deepEqual([found.daemonSets, found.notAgain.map(({ pods }) => pods)], [[], [['agent-a']]]);
 });
 
-test('pods that run on are placed as if all of them were recreated: where there is no room, they stay Pending', () => {
+test('pods that keep running are placed as if all were recreated, and would stay Pending without room', () => {
   const labels = { tier: 'web' };
   const one = { pods: '1' };
   const change = { before: node('a', { labels }), after: node('a', { labels: { tier: 'old' } }) };
@@ -146,7 +146,7 @@ test('pods that run on are placed as if all of them were recreated: where there 
   );
 });
 
-test('a NoExecute taint evicts; the pods go where there is room, and the reasons are the scheduler words', () => {
+test('pods that a NoExecute taint evicts go to nodes with room; the others have the reasons of the scheduler', () => {
   const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
   const pods = ['w1', 'w2', 'w3'].map(name => pod(name, 'a', {}, web));
   const tolerant = pod('t', 'a', { tolerations: [{ key: 'gpu', operator: 'Exists', tolerationSeconds: 60 }] }, web);
@@ -167,20 +167,20 @@ test('a NoExecute taint evicts; the pods go where there is room, and the reasons
   assert.ok(deployment?.next?.reasons.list().some(({ words }) => words === 'Too many pods'));
 });
 
-test('a taint that evicted already, and one that a pod is evicted for only later, is no eviction of the change', () => {
+test('a pod that an earlier taint already evicts is not evicted by the change', () => {
   const before = node('a', { taints: [NO_EXECUTE] });
   const after = node('a', { taints: [NO_EXECUTE, { ...NO_EXECUTE, key: 'other' }] });
   assert.deepEqual(impact([{ before, after }], [pod('w', 'a', {}, web)]).evicted, []);
 });
 
-test('pods that are being deleted are not told', () => {
+test('leaves out pods that are being deleted', () => {
   const leaving = pod('w', 'a', {}, web);
   leaving.pod.isTerminating = true;
   const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
   assert.deepEqual(impact([change], [leaving]).evicted, []);
 });
 
-test('two changes that each suffice are both causes', () => {
+test('two changed labels that each keep a pod away are both causes', () => {
   const spec = { nodeSelector: { a: '1', b: '1' } };
   const change = { before: node('n', { labels: { a: '1', b: '1' } }), after: node('n') };
   const found = impact([change], [pod('w', 'n', spec, web)]);
@@ -191,7 +191,7 @@ test('two changes that each suffice are both causes', () => {
   assert.equal(found.notAgain.length, 1);
 });
 
-test('a pod is not scheduled again where the zone label of its volume is not met', () => {
+test('a pod is not scheduled again on a node that leaves the zone of its volume', () => {
   const zone = 'topology.kubernetes.io/zone';
   const claim = readClaim({
     metadata: { namespace: 'shop', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
@@ -224,7 +224,7 @@ test('a pod is not scheduled again where the zone label of its volume is not met
   assert.deepEqual(found('c'), [[['db'], ['node(s) had no available volume zone']], [['zone label', true]]]);
 });
 
-test('a pod is not scheduled again where the label is gone that its topology spread or pod affinity is about', () => {
+test('a pod is not scheduled again on a node that loses the topology key of its spread or affinity', () => {
   const labelSelector = { matchLabels: { app: 'none' } };
   const rules: RawPodSpec[] = [
     { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector }] },
@@ -244,14 +244,14 @@ test('a pod is not scheduled again where the label is gone that its topology spr
   assert.deepEqual(left({ rack: '2' }), []);
 });
 
-test('says that there is no impact', () => {
+test('prints one line if there is no impact', () => {
   const found = { impact: impact([], []), isKnown: true, poolOf: () => undefined, isWellKnownOnly: false };
   assert.deepEqual(renderImpact({ ...found, runtimeClasses: [] }, makeStyle(false), 80).split('\n'), [
     'Impact: none found',
   ]);
 });
 
-test('evicted pods that want to be together: how many have a place depends on the first', () => {
+test('the first of the evicted pods that must be together decides how many have a place', () => {
   const labels = { app: 'web' };
   const required = [{ topologyKey: 'zone', labelSelector: { matchLabels: labels } }];
   const spec: RawPodSpec = { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } } };
@@ -273,7 +273,7 @@ test('evicted pods that want to be together: how many have a place depends on th
   );
 });
 
-test('evicted pods of two owners that need the same room may stay Pending, whichever is placed first', () => {
+test('evicted pods of two owners that need the same room may both stay Pending', () => {
   const asks: RawPodSpec = { containers: [{ name: 'main', resources: { requests: { cpu: '1' } } }] };
   const db = { kind: 'StatefulSet', name: 'db' };
   const nowhere: RawPodSpec = { ...asks, nodeSelector: { disk: 'ssd' } };
@@ -299,7 +299,7 @@ test('evicted pods of two owners that need the same room may stay Pending, which
   assert.doesNotMatch(room('3'), / may stay Pending/);
 });
 
-test('pods of a Job that allows fewer failures than there are evictions are not recreated', () => {
+test('pods are not recreated if their Job allows fewer failures than there are evictions', () => {
   const ofJob = (name: string, job: string, failuresLeft: number, active?: number): RunningPod => ({
     ...pod(name, 'a', {}, { kind: 'Job', name: job }),
     job: { name: job, failuresLeft, ...(active === undefined ? {} : { active }) },
@@ -326,7 +326,7 @@ test('pods of a Job that allows fewer failures than there are evictions are not 
   }
 });
 
-test('a label by which pods are near each other, and that gets another value, separates them', () => {
+test('another value of a topology label separates pods that must be near each other', () => {
   const labelled = (
     name: string,
     on: string,

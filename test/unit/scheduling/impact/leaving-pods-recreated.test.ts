@@ -27,7 +27,7 @@ function recreated(spec: RawPodSpec, before: Scheduling, after: Scheduling, runt
   return { nodeSelector, tolerations };
 }
 
-test('a pod is created again with what its RuntimeClass has after the change, and keeps what is its own', () => {
+test('a recreated pod gets the selector and tolerations of its changed RuntimeClass, and keeps its own', () => {
   const own = { key: 'own', operator: 'Exists' };
   const spec = { nodeSelector: { disk: 'ssd', role: 'web', tier: 'silver' }, tolerations: [own, tolerated] };
   const before = { nodeSelector: { role: 'web', tier: 'silver' }, tolerations: [tolerated] };
@@ -40,7 +40,7 @@ test('a pod is created again with what its RuntimeClass has after the change, an
   assert.deepEqual(recreated(spec, before, after, 'other'), { nodeSelector, tolerations });
 });
 
-test('a pod that is older than the last change of its RuntimeClass is created again with the labels of the next', () => {
+test('a pod that is older than its RuntimeClass is recreated with the selector of the changed RuntimeClass', () => {
   const labels = (tier: string) => ({ nodeSelector: { tier } });
   assert.deepEqual(recreated(labels('gold'), labels('silver'), labels('bronze')).nodeSelector, { tier: 'bronze' });
   const recreate = recreations(new Map([[CLASS, { before: {}, after: {} }]]));
@@ -50,7 +50,7 @@ test('a pod that is older than the last change of its RuntimeClass is created ag
   assert.deepEqual(selected({ disk: 'ssd', tier: 'gold' }), placement.nodeSelector);
 });
 
-test('a toleration of the RuntimeClass replaces one for a time, as admission merges them', () => {
+test('a toleration of the RuntimeClass replaces the same toleration with tolerationSeconds, as admission does', () => {
   const forMinute = { ...tolerated, tolerationSeconds: 60 };
   const both = { key: 'dedicated', operator: 'Exists', tolerationSeconds: 60 };
   const spec = { tolerations: [forMinute, both] };
@@ -58,7 +58,7 @@ test('a toleration of the RuntimeClass replaces one for a time, as admission mer
   assert.deepEqual(recreated(spec, { tolerations: [tolerated] }, {}).tolerations, [forMinute, both]);
 });
 
-test('equal placements share the one of pods that are created again', () => {
+test('equal placements share one recreated placement', () => {
   const recreate = recreations(new Map([[CLASS, { before: {}, after: { nodeSelector: { tier: 'gold' } } }]]));
   const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
   const on = { labels: {} };
@@ -86,7 +86,7 @@ function impact(pod: ReturnType<typeof running>, before: Node, after: Node) {
   });
 }
 
-test('pods of a changed RuntimeClass are evicted as they run, and placed as they are created again', () => {
+test('pods of a changed RuntimeClass are evicted by their current spec, and placed by their recreated spec', () => {
   const [silver, bronze] = [{ tier: 'silver' }, { tier: 'bronze' }];
   const given = { nodeSelector: silver };
   const moved = impact(running(given, given, { nodeSelector: bronze }), node(silver), node(bronze));

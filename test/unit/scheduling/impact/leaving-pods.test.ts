@@ -20,7 +20,7 @@ function causes(spec: RawPodSpec, [from, to]: [Node['labels'], Node['labels']], 
 
 const selector = { matchLabels: { app: 'web' } };
 
-test('a node that loses a topology key takes no pod back that must spread over it, or be near another', () => {
+test('a node that loses a topology key does not take back pods that must spread over it or be near other pods', () => {
   const lost: [Node['labels'], Node['labels']] = [{ rack: '1' }, {}];
   const spread = (whenUnsatisfiable: string) => ({
     topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable, labelSelector: selector }],
@@ -33,7 +33,7 @@ test('a node that loses a topology key takes no pod back that must spread over i
   assert.deepEqual(causes(spread('DoNotSchedule'), [{ rack: '1' }, { rack: '2' }]), [], 'another domain');
 });
 
-test('the zone of a volume is the one of its labels, too', () => {
+test('a pod does not return to a node that leaves the zone label of its volume', () => {
   const zone = 'topology.kubernetes.io/zone';
   const claim = readClaim({
     metadata: { namespace: 'default', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },

@@ -28,7 +28,7 @@ function notIn(key: string, value: string): NonNullable<RawPodSpec['affinity']> 
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
 }
 
-test('labels that a pod selects', () => {
+test('finds the labels in nodeSelector, node affinity and topology spread of a pod', () => {
   const keys = keysOfPod({
     nodeSelector: { disk: 'ssd' },
     affinity: {
@@ -47,7 +47,7 @@ test('labels that a pod selects', () => {
   });
 });
 
-test('pods that spread over a label which no node has any more would stay Pending', () => {
+test('new pods that spread over a label would stay Pending if no node has the label any more', () => {
   const hard = { topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' };
   const selecting = [
     {
@@ -78,7 +78,7 @@ test('pods that spread over a label which no node has any more would stay Pendin
   assert.deepEqual(found([node('b', { labels: { rack: '9' } })])?.at(-1), ['spread', true, false]);
 });
 
-test('new pods of a workload whose selector no node matches any more would stay Pending', () => {
+test('new pods of a workload would stay Pending if no node matches its selector any more', () => {
   const spec = { nodeSelector: { disk: 'ssd' } };
   const of = { kind: 'CronJob', namespace: 'shop', keys: keysOfPod(spec) };
   const selecting = [
@@ -97,7 +97,7 @@ test('new pods of a workload whose selector no node matches any more would stay 
   assert.deepEqual(pending([node('b', { labels, taints: [{ key: 'gpu', effect: 'NoSchedule' }] })]), ['placed']);
 });
 
-test('every use of a label in one template counts', () => {
+test('names every use of a label in a pod template', () => {
   const key = 'tier';
   const requiredDuringSchedulingIgnoredDuringExecution = {
     nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: ['gold', 'silver'] }] }],
@@ -131,7 +131,7 @@ test('every use of a label in one template counts', () => {
   ]);
 });
 
-test('a label in fields of any object', () => {
+test('finds a label in selectors and expressions of any object, but not a part of another key', () => {
   assert.ok(namesLabel('has(node-role.kubernetes.io/master) && !all()', 'node-role.kubernetes.io/master'));
   assert.ok(namesLabel({ matchExpressions: [{ key: 'disk' }] }, 'disk'));
   assert.ok(namesLabel([{ matchLabels: { disk: 'ssd' } }], 'disk'));

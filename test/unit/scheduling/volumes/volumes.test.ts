@@ -89,107 +89,167 @@ function storage(claims: RawClaim[], volumes: RawVolumeObject[]): Storage {
 
 /** What the nodes a1, b1 and x1 say, or the words for all. */
 const CASES: [string, RawPodSpec, RawClaim[], RawVolumeObject[], string | string[][]][] = [
-  ['a claim that does not exist', data, [], [], 'persistentvolumeclaim "data" not found'],
+  ['refuses a pod whose claim does not exist', data, [], [], 'persistentvolumeclaim "data" not found'],
   [
-    'a claim that is being deleted',
+    'refuses a pod whose claim is being deleted',
     data,
     [claim({}, { deletionTimestamp: 'x' })],
     [],
     'persistentvolumeclaim "data" is being deleted',
   ],
   [
-    'a claim that lost its volume',
+    'refuses a pod whose claim lost its volume',
     data,
     [claim({ volumeName: 'v' }, {}, { phase: 'Lost' })],
     [],
     'persistentvolumeclaim "data" bound to non-existent persistentvolume "v"',
   ],
-  ['an unbound claim that does not wait', data, [claim({ storageClassName: 'now' })], [], IMMEDIATE],
-  ['an unbound claim of an unknown class', data, [claim({ storageClassName: 'other' })], [], IMMEDIATE],
-  ['a claim that is half bound', data, [claim({ volumeName: 'v' })], [volume('v')], IMMEDIATE],
-  ['a volume that is everywhere', data, [boundTo('v')], [volume('v')], [[], [], []]],
-  ['a volume on a rack', data, [boundTo('v')], [volume('v', onRack('2'))], [[AFFINITY], [], [AFFINITY]]],
-  ['a volume with the label of a zone', data, [boundTo('v')], [volume('v', {}, { [ZONE]: 'a' })], [[], [ZONES], []]],
   [
-    'a volume of several zones, in the old label',
+    'refuses a pod with an unbound claim of an Immediate class',
+    data,
+    [claim({ storageClassName: 'now' })],
+    [],
+    IMMEDIATE,
+  ],
+  [
+    'refuses a pod with an unbound claim of an unknown class',
+    data,
+    [claim({ storageClassName: 'other' })],
+    [],
+    IMMEDIATE,
+  ],
+  ['refuses a pod whose claim is only half bound', data, [claim({ volumeName: 'v' })], [volume('v')], IMMEDIATE],
+  ['a volume without node affinity allows every node', data, [boundTo('v')], [volume('v')], [[], [], []]],
+  [
+    'a volume with node affinity allows only its nodes',
+    data,
+    [boundTo('v')],
+    [volume('v', onRack('2'))],
+    [[AFFINITY], [], [AFFINITY]],
+  ],
+  [
+    'a volume with a zone label refuses nodes of other zones',
+    data,
+    [boundTo('v')],
+    [volume('v', {}, { [ZONE]: 'a' })],
+    [[], [ZONES], []],
+  ],
+  [
+    'a volume whose old zone label lists several zones allows nodes in each of them',
     data,
     [boundTo('v')],
     [volume('v', {}, { 'failure-domain.beta.kubernetes.io/zone': 'a__b' })],
     [[], [], []],
   ],
-  ['a volume that is gone', data, [boundTo('v')], [], 'persistentvolume "v" not found'],
-  ['no volume to bind', data, [claim()], [], [[BIND], [BIND], [BIND]]],
-  ['a volume to bind', data, [claim()], [volume('v', onRack('1', '3'))], [[], [BIND], []]],
+  ['refuses a pod whose volume is gone', data, [boundTo('v')], [], 'persistentvolume "v" not found'],
+  ['a waiting claim without a volume to bind refuses every node', data, [claim()], [], [[BIND], [BIND], [BIND]]],
   [
-    'a volume that is too small',
+    'a waiting claim allows nodes that reach a free volume',
+    data,
+    [claim()],
+    [volume('v', onRack('1', '3'))],
+    [[], [BIND], []],
+  ],
+  [
+    'a volume that is too small is not bound',
     data,
     [claim()],
     [volume('v', { capacity: { storage: '1Gi' } })],
     [[BIND], [BIND], [BIND]],
   ],
-  ['a volume of another mode', data, [claim({ volumeMode: 'Block' })], [volume('v')], [[BIND], [BIND], [BIND]]],
-  ['a volume of another class', data, [claim()], [volume('v', { storageClassName: 'x' })], [[BIND], [BIND], [BIND]]],
   [
-    'a volume without the access mode',
+    'a volume of another mode is not bound',
+    data,
+    [claim({ volumeMode: 'Block' })],
+    [volume('v')],
+    [[BIND], [BIND], [BIND]],
+  ],
+  [
+    'a volume of another class is not bound',
+    data,
+    [claim()],
+    [volume('v', { storageClassName: 'x' })],
+    [[BIND], [BIND], [BIND]],
+  ],
+  [
+    'a volume without the access mode is not bound',
     data,
     [claim({ accessModes: ['ReadWriteMany'] })],
     [volume('v')],
     [[BIND], [BIND], [BIND]],
   ],
   [
-    'a volume that is selected',
+    'a claim with a selector is bound only to a volume that matches',
     data,
     [claim({ selector: { matchLabels: { tier: 'x' } } })],
     [volume('v', onRack('1')), volume('w', onRack('2'), { tier: 'x' })],
     [[BIND], [], [BIND]],
   ],
   [
-    'a volume that is released',
+    'a released volume is not bound',
     data,
     [claim()],
     [volume('v', {}, {}, { phase: 'Released' })],
     [[BIND], [BIND], [BIND]],
   ],
   [
-    'a volume of another claim',
+    'a volume that is reserved for another claim is not bound',
     data,
     [claim()],
     [volume('v', { claimRef: { namespace: 'default', name: 'x' } })],
     [[BIND], [BIND], [BIND]],
   ],
   [
-    'a volume that is reserved',
+    'a claim is bound only to the volume that is reserved for it',
     data,
     [claim()],
     [volume('v', { ...onRack('2'), claimRef: { namespace: 'default', name: 'data' } }), volume('w')],
     [[BIND], [], [BIND]],
   ],
-  ['two claims and one volume', both, [claim(), claim({}, { name: 'more' })], [volume('v')], [[BIND], [BIND], [BIND]]],
   [
-    'two claims and two volumes',
+    'two claims are not bound to one volume',
+    both,
+    [claim(), claim({}, { name: 'more' })],
+    [volume('v')],
+    [[BIND], [BIND], [BIND]],
+  ],
+  [
+    'two claims allow only nodes that reach a volume for each claim',
     both,
     [claim(), claim({ resources: { requests: { storage: '1Gi' } } }, { name: 'more' })],
     [volume('v'), volume('w', { ...onRack('1'), capacity: { storage: '2Gi' } })],
     [[], [BIND], [BIND]],
   ],
-  ['a volume to be made', data, [claim({ storageClassName: 'anywhere' })], [], [[], [], []]],
-  ['a volume to be made in a zone', data, [claim({ storageClassName: 'zone-b' })], [], [[BIND], [], [BIND]]],
   [
-    'a volume that is being made',
+    'a class that provisions anywhere allows every node',
+    data,
+    [claim({ storageClassName: 'anywhere' })],
+    [],
+    [[], [], []],
+  ],
+  [
+    'a class that provisions in some zones allows only nodes of these zones',
+    data,
+    [claim({ storageClassName: 'zone-b' })],
+    [],
+    [[BIND], [], [BIND]],
+  ],
+  [
+    'a volume that is being provisioned allows only the selected node',
     data,
     [claim({ storageClassName: 'anywhere' }, { annotations: { 'volume.kubernetes.io/selected-node': 'a1' } })],
     [],
     [[], [BIND], [BIND]],
   ],
   [
-    'a claim that comes with the pod',
+    'an ephemeral volume allows only nodes in the zones of its class',
     { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'zone-b' } } } }] },
     [],
     [],
     [[BIND], [], [BIND]],
   ],
   [
-    'a claim that comes with the pod and does not wait',
+    'an ephemeral volume of an Immediate class allows every node',
     { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'now' } } } }] },
     [],
     [],
@@ -208,7 +268,7 @@ for (const [name, spec, claims, volumes, expected] of CASES) {
   });
 }
 
-test('a claim that one pod alone may use', () => {
+test('a claim with ReadWriteOncePod takes one pod at a time', () => {
   const exclusive = storage(
     [claim({ accessModes: ['ReadWriteOncePod'], volumeName: 'v' }, { annotations: bound })],
     [volume('v')],
@@ -225,7 +285,7 @@ test('a claim that one pod alone may use', () => {
   assert.deepEqual(new Judge(pod(data), where).whyNot('a1'), []);
 });
 
-test('the claim of an ephemeral volume is not the claim with the name of the volume', () => {
+test('an ephemeral volume does not use the claim that has the name of the volume', () => {
   const exclusive = storage(
     [claim({ accessModes: ['ReadWriteOncePod'], volumeName: 'v' }, { annotations: bound })],
     [volume('v')],
@@ -239,12 +299,12 @@ test('the claim of an ephemeral volume is not the claim with the name of the vol
   assert.equal(place(ephemeral, ['a1', 'b1'], where, 3).replicas, 3);
 });
 
-test('the first replica binds the claim: whether others reach the new volume is unknown', () => {
+test('the number of replicas that share an unbound claim is uncertain, because the first one binds the claim', () => {
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.deepEqual(place(pod(data), ['a1', 'b1'], where).bounds, { least: 10, most: 20 });
 });
 
-test('of several default classes, a claim that comes with the pod has the newest', () => {
+test('an ephemeral volume without a class gets the newest default class', () => {
   const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
   const classOf = (name: string, day: string) =>
     CLASSES.filter(({ metadata }) => metadata?.name === name).map(each =>
@@ -261,7 +321,7 @@ test('of several default classes, a claim that comes with the pod has the newest
   assert.deepEqual(refused('01', '01'), [], 'the first by name');
 });
 
-test('says where a volume is that the node does not reach, and which nodes reach all of a pod', () => {
+test('says which nodes reach the volume that the node does not reach, and which reach all volumes of the pod', () => {
   const placeOf = (...racks: string[]) => {
     const where = snapshot(NODES, [], storage([boundTo('v')], [volume('v', onRack(...racks))]));
     const judge = new Judge(pod(data), where);
