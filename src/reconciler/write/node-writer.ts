@@ -210,14 +210,18 @@ export class NodeWriter {
     return this.gates.changes.has(name) || isDue(nodePlan(this.#options.state, name));
   }
 
-  /** Undefined if nothing differed, the node is gone, or another call writes it. Throws NodepoolError. */
+  /** Undefined if nothing differed, the node is gone, or another call has written it. Throws NodepoolError. */
   async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
       await running.catch(error => {
         throw withoutMove(error);
       });
-      return undefined;
+      // That call may have stopped early: its pool changed, or it wrote an earlier node with this name.
+      const plan = nodePlan(this.#options.state, name);
+      return plan !== undefined && isDue(plan) && !mayWait(plan) && isCurrent()
+        ? this.write(name, isCurrent)
+        : undefined;
     }
     const write = this.#write(name, isCurrent).finally(() => this.#inFlight.delete(name));
     this.#inFlight.set(name, write);

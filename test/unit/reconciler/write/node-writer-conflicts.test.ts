@@ -44,6 +44,22 @@ test('writes a node once when two callers ask, and reports to the first only', a
   assert.equal((await writer.write('n1'))?.changes.length, 1, 'and the next is written again');
 });
 
+test('writes a node itself when the call that wrote it stopped, as its pool had changed', async () => {
+  const { server, writer } = begin(fresh);
+  let isCurrent = true;
+  server.onPatch = attempt => {
+    if (attempt > 1) return undefined;
+    isCurrent = false;
+    return { kind: 'conflict' };
+  };
+  const first = writer.write('n1', () => isCurrent);
+  const second = writer.write('n1');
+  assert.equal(await first, undefined);
+  assert.equal((await second)?.to, 'worker');
+  assert.equal(server.live?.labels.tier, 'gold');
+  assert.deepEqual(server.requests, ['patch n1', 'get n1', 'patch n1']);
+});
+
 test('reads and plans again after a conflict, and keeps what others set', async () => {
   const { server, writer } = begin(fresh);
   server.change({ taints: [taint('theirs:NoExecute')], labels: { ...fresh.labels, tier: 'theirs' } });
