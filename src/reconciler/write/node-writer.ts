@@ -218,10 +218,7 @@ export class NodeWriter {
         throw withoutMove(error);
       });
       // That call may have stopped early: its pool changed, or it wrote an earlier node with this name.
-      const plan = nodePlan(this.#options.state, name);
-      return plan !== undefined && isDue(plan) && !mayWait(plan) && isCurrent()
-        ? this.write(name, isCurrent)
-        : undefined;
+      return this.needsWrite(name) && isCurrent() ? this.write(name, isCurrent) : undefined;
     }
     const write = this.#write(name, isCurrent).finally(() => this.#inFlight.delete(name));
     this.#inFlight.set(name, write);

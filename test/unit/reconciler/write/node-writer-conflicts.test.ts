@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
+import { drained, pod } from '../drained.ts';
 import { begin, fresh, role, worker } from '../node-server.ts';
 
 test('writes a difference with one guarded patch, and reports it', async () => {
@@ -58,6 +59,21 @@ test('writes a node itself when the call that wrote it stopped, as its pool had 
   assert.equal((await second)?.to, 'worker');
   assert.equal(server.live?.labels.tier, 'gold');
   assert.deepEqual(server.requests, ['patch n1', 'get n1', 'patch n1']);
+});
+
+test('begins the drain of a node itself when the call that wrote it stopped', async () => {
+  const { server, writer, taints } = drained([pod('a')]);
+  let isCurrent = true;
+  server.onPatch = attempt => {
+    if (attempt > 1) return undefined;
+    isCurrent = false;
+    return { kind: 'conflict' };
+  };
+  const first = writer.write('n1', () => isCurrent);
+  const second = writer.write('n1');
+  assert.equal(await first, undefined);
+  assert.equal((await second)?.to, 'worker');
+  assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });
 
 test('reads and plans again after a conflict, and keeps what others set', async () => {
