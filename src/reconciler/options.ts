@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   limitObjects: Limiter;
   /** Limits the nodes whose pods are evicted, within limitObjects. Default: no limit. */
   limitPolls?: Limiter;
+  /** A wait within limitObjects for another object in progress. Default: the waiting one keeps its slot. */
+  aside?: Limiter;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
   /** Default: every status is written at once. */

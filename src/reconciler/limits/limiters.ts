@@ -9,11 +9,14 @@ export interface Limiters {
   limitObjects: Limiter;
   /** Limits the nodes whose pods are evicted. Called within limitObjects, whose slot it releases. */
   limitPolls: Limiter;
+  /** Called within limitObjects, whose slot it releases: for a wait for other work that may need a slot to end. */
+  aside: Limiter;
 }
 
 /** @param concurrency maximum number of requests in flight, as for the transport */
 export function limitersOf(concurrency: number): Limiters {
   const limitObjects = createLimiter(concurrency);
   const polls = createLimiter(Math.max(1, Math.floor(concurrency / 2)));
-  return { limitObjects, limitPolls: work => limitObjects.aside(() => polls(work)) };
+  const { aside } = limitObjects;
+  return { limitObjects, limitPolls: work => aside(() => polls(work)), aside };
 }

@@ -212,9 +212,11 @@ export class NodeWriter {
 
   /** Undefined if nothing differed, the node is gone, or another call has written it. Throws NodepoolError. */
   async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {
+    const { aside = work => work() } = this.#options;
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
-      await running.catch(error => {
+      // That call may have released its slot to evict pods: it cannot end if the waiting calls have all slots.
+      await aside(() => running).catch(error => {
         throw withoutMove(error);
       });
       // That call may have stopped early: its pool changed, or it wrote an earlier node with this name.

@@ -1,9 +1,15 @@
 /** Drains by the node writer: how long one reconcile evicts pods of a node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { RemovalResult } from '../../../../src/kube/cluster.ts';
+import { FINALIZER } from '../../../../src/nodepool/types.ts';
+import { limitersOf } from '../../../../src/reconciler/limits/limiters.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
-import { BUDGET, drained, pod } from '../drained.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import { BUDGET, drained, pod, pool } from '../drained.ts';
+import { role } from '../node-server.ts';
+import { emptyNodeOutcome } from '../reconciler-options.ts';
 
 /** Each eviction takes 1.5 s. */
 function slow(
@@ -50,4 +56,27 @@ test('the next reconcile handles a node that waited long for its turn to be poll
   assert.deepEqual(await write(), ['patch n1']);
   waitMs = 1_000;
   assert.deepEqual(await write(), ['list', 'evict a']);
+});
+
+test('a node that another pool is evicting needs no slot while the second pool waits for it', async () => {
+  const before = { pool: 'earlier', labels: { tier: '1' } };
+  const node = aNode({ labels: { ...role('worker'), tier: '1' }, record: recordOf(before) });
+  const earlier = aPool({ labels: { tier: '1' } }, { name: 'earlier', uid: 'uid-earlier', finalizers: [FINALIZER] });
+  const found = drained([pod('a')], limitersOf(1), pool(), node);
+  found.state.setPool(earlier);
+  const { podsOn } = found.evictions;
+  let second: Promise<boolean> | undefined;
+  found.evictions.podsOn = async (...args) => {
+    second ??= found.writer.apply('worker', emptyNodeOutcome());
+    await setImmediate();
+    return podsOn(...args);
+  };
+  let hasEnded = false;
+  void found.writer.apply('earlier', emptyNodeOutcome()).then(() => {
+    hasEnded = true;
+  });
+  for (let turns = 0; turns < 10 && !hasEnded; turns++) await setImmediate();
+  assert.ok(hasEnded, 'the first pool is not stuck');
+  assert.equal(await second, true);
+  assert.deepEqual(found.calls, ['patch n1', 'list', 'evict a']);
 });
