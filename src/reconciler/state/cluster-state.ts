@@ -19,6 +19,7 @@ import { type Ownership, type PoolIndex, sameOwnership } from '../../nodepool/me
 import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
 import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
 import { poolOfRuntimeClass } from '../../nodepool/plan/runtime-class.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../../nodepool/types.ts';
 import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
@@ -174,6 +175,12 @@ export class ClusterState {
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
     this.#observer.concerned(neighbours);
     this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
+    if (moves) this.#concernWaiting(before);
+  }
+
+  /** A node of any pool may wait for a paused pool: labels of its own pool would make it join the paused one. */
+  #concernWaiting(before: NodePool | undefined): void {
+    if (before !== undefined && isPaused(before)) this.#observer?.concerned(this.poolNames());
   }
 
   /** The event of this status does not enqueue the pool: a failure with a changing message would retry at once. */
@@ -186,11 +193,13 @@ export class ClusterState {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
     this.#poolsReadAt.delete(name);
+    const before = this.#pools.get(name);
     const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
     this.#pools.delete(name);
     this.#ownerships.poolsChanged();
     this.#observer?.concerned(neighbours);
     if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
+    this.#concernWaiting(before);
   }
 
   /** @param readTime as in setPool() */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
@@ -144,6 +145,29 @@ test('a pool with a new selector also affects pools that shared a node with it b
   const metadata = { ...zone.metadata, generation: 2, resourceVersion: '9' };
   state.setPool({ ...zone, spec: { nodeSelector: { zone: 'b' } }, metadata });
   assert.deepEqual(reported(), ['third', 'worker', 'zone']);
+});
+
+test('a paused pool that changes affects the pools whose nodes wait for it, as their labels would make them join', () => {
+  const first = aPool({ nodeSelector: { s1: '1' }, labels: { s2: '1' } }, { name: 'first', uid: 'uid-first' });
+  const paused = aPool({ nodeSelector: { s2: '1' }, paused: true }, { name: 'paused', resourceVersion: '1' });
+  // It leaves a pool that set s1 and is gone: with s2 and without s1, it only matches the paused pool.
+  const node = aNode({ labels: { s1: '1' }, record: recordOf({ pool: 'gone', labels: { s1: '1' } }) });
+  const next = { ...paused.metadata, generation: 2, resourceVersion: '2' };
+  const changes: ((state: ClusterState) => void)[] = [
+    state => state.setPool({ ...paused, metadata: next, spec: { ...paused.spec, paused: false } }),
+    state => state.setPool({ ...paused, metadata: next, spec: { ...paused.spec, nodeSelector: { s3: '1' } } }),
+    state => state.setPool({ ...paused, metadata: { ...next, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+    state => state.removePool('paused', paused.metadata.uid),
+  ];
+  for (const change of changes) {
+    const state = new ClusterState([first, paused], [node], []);
+    assert.equal(nodePlan(state, 'n1')?.kind, 'paused');
+    const concerned: string[] = [];
+    state.observe({ concerned: pools => void concerned.push(...pools), nodeGone() {} });
+    change(state);
+    assert.equal(nodePlan(state, 'n1')?.kind, 'write');
+    assert.ok(concerned.includes('first'));
+  }
 });
 
 test('an expected status affects no pool, unless the pool has another change', () => {
