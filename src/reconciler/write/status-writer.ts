@@ -71,6 +71,8 @@ async function write(
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     // The observation belongs to the reconciled spec; conditions of other controllers come from the current status.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
+    // Before the comparison: an earlier write without a response may have stored another status.
+    state.expectStatus(name, status);
     if (deepEqual(current.status, status)) {
       const isDeleted = metadata.deletionTimestamp !== undefined;
       if (attempt > 1 || outcome.moves.length === 0 || hasCaches || isDeleted) return done(status);
@@ -82,7 +84,6 @@ async function write(
       return 'throttled';
     }
     assertStatusFree(metadata, writeLimiter);
-    state.expectStatus(name, status);
     const write = await limitObjects(() =>
       writePool(current, () => cluster.pools.patchStatus(current, status), options),
     );

@@ -76,3 +76,21 @@ test('does not overwrite a status after a conflict when the CRD drops spec field
   assert.match(failures[0]?.message ?? '', /the installed CRD drops spec.nodeSelector/);
   assert.deepEqual(server.requests, ['patch', 'get']);
 });
+
+test('a status whose response was lost affects the pool if its event comes after the next reconcile', async () => {
+  const { live } = await written();
+  const answered = begin(live, live);
+  await answered.write({ failures: ['x'] }, [], true);
+  const stored = answered.server.live ?? assert.fail();
+  const { server, state, write } = begin(live, live);
+  const concerned: string[] = [];
+  state.observe({ concerned: pools => void concerned.push(...pools), nodeGone() {} });
+  server.before = () => {
+    throw new NodepoolError('cluster', 'no response', undefined, { isTransient: true });
+  };
+  assert.equal((await write({ failures: ['x'] }, [], true)).isWritten, false);
+  server.before = () => undefined;
+  assert.equal((await write({}, [], true)).statusWritten, false, 'the known status is already right');
+  state.setPool(stored);
+  assert.deepEqual([...new Set(concerned)], ['worker']);
+});
