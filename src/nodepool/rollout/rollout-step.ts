@@ -144,8 +144,9 @@ export function rolloutStep(
   const most = isCanary
     ? Math.max(0, needed - changed.length - down.filter(({ isOfThis }) => isOfThis).length)
     : pending.length;
-  const waits = inFlight
-    .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
+  // Nodes that joined prove the canary once they have settled.
+  const joined = isCanary && !pending.some(isUp) ? settled.filter(isUp) : [];
+  const waits = [...inFlight.filter(node => !(node.isDraining && node.ready) && settlesByTime(node)), ...joined]
     .map(node => settlesIn(node, rules))
     // A write in progress ends by itself.
     .filter(ms => ms > 0);

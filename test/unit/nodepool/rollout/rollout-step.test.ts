@@ -197,6 +197,14 @@ test('a node broken by another spec blocks its slot for at most settleSeconds', 
   assert.deepEqual([next(61), next(62)], [['a'], ['b']]);
 });
 
+test('says when a node that joined has settled, if it is the canary', () => {
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const dead = pending('b', { ready: false });
+  const { next, settlesAfterMs } = step([node('a', { readySince: ago(20) }), dead], strategy);
+  assert.deepEqual([next, settlesAfterMs], [[], 42_000]);
+  assert.deepEqual(step([node('a', { readySince: ago(62) }), dead], strategy).settlesAfterMs, undefined);
+});
+
 test('a node that its owner is removing neither stops the rollout nor is a canary', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const leaving = (more: Partial<RolloutNode>) => ({ ...done('a', 10), isLeaving: true, ...more });
