@@ -146,8 +146,7 @@ export function rolloutStep(
     : pending.length;
   // Nodes that joined prove the canary once they have settled.
   const joined = isCanary && !pending.some(isUp) ? settled.filter(isUp) : [];
-  const waits = [...inFlight.filter(node => !(node.isDraining && node.ready) && settlesByTime(node)), ...joined]
-    .map(node => settlesIn(node, rules))
+  const waits = [...inFlight.flatMap(node => endsIn(node, rules) ?? []), ...joined.map(node => settlesIn(node, rules))]
     // A write in progress ends by itself.
     .filter(ms => ms > 0);
   // No other node can be the canary.
@@ -228,7 +227,7 @@ function rulesOf(
 }
 
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
-  const { ready, readySince = 0, changed, isPending, hasSpec = false, isDraining = false } = node;
+  const { ready, readySince = 0, changed, isPending, isDraining = false } = node;
   const isOfThis = node.isOfThis && !node.isOfEarlier;
   const rest = node.isUnderWay ? 'in flight' : isPending ? 'waiting' : 'settled';
   const isByTime = settlesByTime(node);
@@ -251,12 +250,25 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   // Ready, or NotReady before its change: it only has to settle.
   if (isByTime) return 'in flight';
   // From here on, the node turned NotReady after its change.
-  const isOfNow = isOfThis && (!isPending || hasSpec);
+  const isOfNow = hasCurrentSpec(node);
   // Changed by another spec: it occupies a slot of this rollout no longer than other nodes.
   if (!isOfNow && elapsed(changed, node.changedAgo, rules.now) >= rules.settleMs) return rest;
   // Long after the change, and all nodes have the spec: a completed rollout does not reopen.
   if (readySince >= changed + rules.settleMs && !rules.isUnfinished) return rest;
   return isOfNow && rules.stopOnNotReady && !isUnknown(node) ? 'failed' : 'in flight';
+}
+
+/** Whether this rollout changed the node, and changes nothing more. */
+function hasCurrentSpec({ isOfThis, isOfEarlier = false, isPending, hasSpec = false }: RolloutNode): boolean {
+  return isOfThis && !isOfEarlier && (!isPending || hasSpec);
+}
+
+/** Milliseconds until a node in flight frees its slot, by phaseOf(); undefined if that is not a matter of time. */
+function endsIn(node: RolloutNode, rules: Rules): number | undefined {
+  if (node.isDraining && node.ready) return undefined;
+  if (settlesByTime(node)) return settlesIn(node, rules);
+  if (node.isDraining || hasCurrentSpec(node)) return undefined;
+  return rules.settleMs - elapsed(node.changed, node.changedAgo, rules.now);
 }
 
 /** Whether somebody resumed the rollout after the node turned NotReady. */

@@ -197,6 +197,12 @@ test('a node broken by another spec blocks its slot for at most settleSeconds', 
   assert.deepEqual([next(61), next(62)], [['a'], ['b']]);
 });
 
+test('says when a node broken by another spec frees its slot, also if it cannot be the canary', () => {
+  const nodes = [broken('a', 20, 10, { isPending: true }), pending('b')];
+  const { next, settlesAfterMs } = step(nodes, { maxConcurrent: 1, canary: 1, settleSeconds: 60 });
+  assert.deepEqual([next, settlesAfterMs], [[], 42_000]);
+});
+
 test('says when a node that joined has settled, if it is the canary', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const dead = pending('b', { ready: false });
