@@ -103,10 +103,11 @@ export function liftedStandIns({ standIns }: DeferredTaints, applied: ReadonlyMa
 /** Whether the change belongs to a drain; it then shares the rollout slot of the taint (none for drift). */
 export function isOfDrain(
   { kind, key, effect }: Change,
-  drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
+  drain: { lifted: readonly SlotWrite[]; untouched: ReadonlySet<string> } | undefined,
 ): boolean {
-  const isThatTaint = ({ id }: SlotWrite) => id === `${key}:${effect}`;
-  return kind === 'taint' && drain !== undefined && (drain.writes.some(isThatTaint) || drain.lifted.some(isThatTaint));
+  if (kind !== 'taint' || drain === undefined) return false;
+  const taint = `${key}:${effect}`;
+  return drain.untouched.has(taint) || drain.lifted.some(({ id }) => id === taint);
 }
 
 export function drainingTaints(draining: Draining = new Map()): Taint[] {

@@ -67,6 +67,7 @@ export function planTaints(
       hasBegun: begun,
       writes: deferredWrites(deferred, live, leaving ? undefined : record?.taints),
       lifted: liftedStandIns(deferred, merged.applied),
+      untouched: deferred.untouched,
     },
   };
 }

@@ -29,6 +29,15 @@ test('drains a joined or drifted node without a rollout step; a changed spec nee
   assert.deepEqual(parseRecord(repaired.record)?.changed, TIME, 'drift is no change by a rollout');
 });
 
+test('a drain that needed no turn needs none to remove a taint that others set in place of the stand-in', () => {
+  const theirs = node({ draining: { [EXECUTE]: 'x' } }, 'dedicated=theirs:NoSchedule');
+  for (const isCleared of [false, true]) {
+    const { plan, after } = step(theirs, rolled({ unmanaged: 'Remove' }), [], isCleared);
+    assert.equal(plan.isRolloutStep, false);
+    assert.deepEqual(after.taints, isCleared ? [taint('dedicated=x:NoExecute')] : theirs.taints);
+  }
+});
+
 test('the rollout stamp stays during evictions, and the final taint replaces it', () => {
   const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
   assert.equal(first.plan.isRolloutStep, true);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
-import { aNode, recordOf } from '../../nodepool/fixtures.ts';
+import { aNode, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { BUDGET, drained, pod, pool } from '../drained.ts';
 import { role } from '../node-server.ts';
 
@@ -36,6 +36,16 @@ test('checks an empty node again 2 s after it set the stand-in', async () => {
   on.clear();
   await clock.advance(2_600);
   assert.deepEqual(await write(), ['list', 'patch n1']);
+});
+
+test('a node that joins a pool with a rollout gets its taint, also if others set one in place of the stand-in', async () => {
+  const by = pool({ rollout: { maxConcurrent: 1 }, unmanaged: 'Remove' });
+  const theirs = aNode({ labels: role('worker'), taints: [taint('dedicated=theirs:NoSchedule')] });
+  const { write, clock, taints } = drained([], {}, by, theirs);
+  assert.deepEqual(await write(), ['patch n1', 'list']);
+  await clock.advance(2_600);
+  assert.deepEqual(await write(), ['list', 'patch n1']);
+  assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
 test('lists pods again after a conflict of the last write', async () => {
