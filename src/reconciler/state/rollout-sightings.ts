@@ -46,8 +46,9 @@ export class RolloutSightings {
     const before = nodes.get(node.name);
     const known = before?.uid === node.uid ? before : first(node, record, now, at);
     if (known !== before) nodes.set(node.name, known);
-    if (known.changed !== record?.changed) {
-      known.changed = record?.changed;
+    const change = changeOf(record);
+    if (known.changed !== change) {
+      known.changed = change;
       known.changedAt = at;
       known.wasReady = node.ready;
     }
@@ -73,13 +74,18 @@ export class RolloutSightings {
   }
 }
 
+/** Two changes may have the same time: it has whole seconds, and servers may differ. */
+function changeOf({ changed, rollout = '' }: Partial<AppliedRecord> = {}): string | undefined {
+  return changed === undefined ? undefined : `${changed} ${rollout}`;
+}
+
 function first(node: Node, record: AppliedRecord | undefined, now: number, at: number): Sighting {
   const { uid, readySince } = node;
   const changed = Date.parse(record?.changed ?? '');
   const since = readySince === undefined ? undefined : readySince * 1000;
   return {
     uid,
-    changed: record?.changed,
+    changed: changeOf(record),
     readySince,
     changedAt: at - elapsed(Number.isNaN(changed) ? undefined : changed, undefined, now),
     readyAt: at - elapsed(since, undefined, now),
