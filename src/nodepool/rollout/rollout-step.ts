@@ -21,6 +21,8 @@ import type { RolloutStrategy } from '../types.ts';
 /** A node that stops is detected after 50 s by default (node-monitor-grace-period). */
 export const DEFAULT_SETTLE_SECONDS = 60;
 const MAX_AHEAD_MS = 24 * 3_600_000;
+/** The next look at a write that had not ended when the step was computed. */
+const UNDER_WAY_MS = 1_000;
 /** Added to settleSeconds: times are truncated to seconds, and the change's time is before its request. */
 const MARGIN_MS = 2_000;
 
@@ -146,9 +148,10 @@ export function rolloutStep(
     : pending.length;
   // Nodes that joined prove the canary once they have settled.
   const joined = isCanary && !pending.some(isUp) ? settled.filter(isUp) : [];
-  const waits = [...inFlight.flatMap(node => endsIn(node, rules) ?? []), ...joined.map(node => settlesIn(node, rules))]
-    // A write in progress ends by itself.
-    .filter(ms => ms > 0);
+  const waits = [
+    ...inFlight.flatMap(node => endsIn(node, rules) ?? []),
+    ...joined.map(node => settlesIn(node, rules)),
+  ].filter(ms => ms > 0);
   // No other node can be the canary.
   const isAlone = isCanary && inFlight.length === 0 && !pending.some(isUp);
   return {
@@ -265,6 +268,8 @@ function hasCurrentSpec({ isOfThis, isOfEarlier = false, isPending, hasSpec = fa
 
 /** Milliseconds until a node in flight frees its slot, by phaseOf(); undefined if that is not a matter of time. */
 function endsIn(node: RolloutNode, rules: Rules): number | undefined {
+  // A reconcile of another pool may write it, and fail: then no event tells that the slot is free.
+  if (node.isUnderWay) return Math.max(UNDER_WAY_MS, settlesIn(node, rules));
   if (node.isDraining && node.ready) return undefined;
   if (settlesByTime(node)) return settlesIn(node, rules);
   if (node.isDraining || hasCurrentSpec(node)) return undefined;
