@@ -124,11 +124,11 @@ test('reports an error of the second reconcile as an error, not as an interrupti
   const { run } = await runWith([
     () => ({ ...emptyOutcome('worker'), isChanged: true }),
     () => {
-      throw new NodepoolError('cluster', 'nodepool worker was recreated');
+      throw new NodepoolError('cluster', 'pool worker was recreated');
     },
   ]);
   const [result] = await run;
-  assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'nodepool worker was recreated']);
+  assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'pool worker was recreated']);
 });
 
 test('with leavesPods, a draining pool waits only as long as other pools do', async () => {
