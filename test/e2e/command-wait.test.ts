@@ -220,7 +220,7 @@ test('refuses wrong command lines', async () => {
   await refused(
     ['wait', 'gpu'],
     2,
-    `error: missing flag --for; next: for example: \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
+    `error: missing flag --for; next: for example, run \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
   );
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cliHere(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
