@@ -116,5 +116,5 @@ export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodeP
 }
 
 export function unmanagedWarning(name: string): string {
-  return `pool ${name} has unmanaged: Remove: reconcile removes all labels and taints that the pool does not set from its members, including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay`;
+  return `pool ${name} has unmanaged: Remove: reconcile removes all other labels and taints from its members, including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay`;
 }
