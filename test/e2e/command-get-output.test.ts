@@ -50,7 +50,7 @@ async function pools(): Promise<void> {
 
 /**
  * Both, with the same flags: the same bytes and the same exit code. A template or path that is wrong leaves stdout empty;
- * kubectl may have printed a header and some rows of columns by then.
+ * kubectl may have printed a header and some rows of columns before the error.
  */
 async function same(lines: string[][]): Promise<void> {
   for (let at = 0; at < lines.length; at += AT_ONCE) {

@@ -16,7 +16,7 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
 const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
 
-// What is waited for is kept, unless a test says otherwise.
+// A held lease means that somebody updates the status; single tests release it.
 beforeEach(() => holdLease(cluster()));
 afterEach(() => dropLease(cluster()));
 

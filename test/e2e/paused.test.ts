@@ -163,7 +163,7 @@ test('pausing a pool during a run completes only the writes in progress', async 
           },
         },
       });
-      // Nine, and then once those that were under way, eight at a time, and no more than that within the second.
+      // At most nine, plus the eight that were in flight, within the second.
       assert.ok(writes <= 9 + 2 * 8, `${writes} writes`);
     } else {
       const watching = await startWatching(t, testEnv.cluster(), '--concurrency', '1');

@@ -158,7 +158,7 @@ test('the watch lists all revisions at its start, and writes those of changed po
   await eventually('the cause is kept', async () => (await cause()) === 'a better tier');
   await tier('1');
   await eventually('it is rolled back', updated('1'));
-  // A reconcile under way may have written the node by the newer spec; the next one keeps it.
+  // A reconcile in flight may have written the node by the newer spec; the next one keeps it.
   await eventually('it is kept', async () => (await ofWeb()).map(({ revision }) => revision).join() === '2,3');
   await watching.end();
 });

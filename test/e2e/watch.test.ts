@@ -212,7 +212,7 @@ test('the first Ctrl-C waits for writes in progress, the second exits at once', 
   process.kill(apiserver, 'SIGSTOP');
   t.after(() => process.kill(apiserver, 'SIGCONT'));
   watching.child.kill('SIGCONT');
-  await eventually('its write is under way', () => patches() > before);
+  await eventually('its write is in flight', () => patches() > before);
 
   const exit = watching.end();
   await eventually('it is stopping', () => /shutting down: finishing in-flight reconciles/.test(watching.log()));

@@ -64,5 +64,5 @@ test('a waiting member keeps its stand-in taint, and repairs do not restore NoEx
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }, 'dedicated=x:NoSchedule')), ['dedicated=x:NoSchedule']);
   assert.deepEqual(repaired(node({ ...STAMP, ...begun })), ['dedicated=x:NoSchedule'], 'somebody removed the stand-in');
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }), { taints: [] }), [], 'the spec has it no more');
-  assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not begun');
+  assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not started');
 });

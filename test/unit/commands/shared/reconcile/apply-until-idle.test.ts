@@ -63,7 +63,7 @@ test('an interrupted run counts nodes that are still draining, not finished ones
   assert.equal(await leftAfter([]), 2);
   assert.equal(await leftAfter(['b']), 1);
   assert.equal(await leftAfter(['a', 'b']), 0);
-  assert.equal(await leftAfter(['b'], 3), 3, 'nodes that were not begun');
+  assert.equal(await leftAfter(['b'], 3), 3, 'nodes that were not started');
 });
 
 /** Reconciles worker with these outcomes, one after the other. */
