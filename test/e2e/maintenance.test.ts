@@ -1,4 +1,4 @@
-/** Nodes in the maintenance of somebody: who may cordon, drain and uncordon them, and what is written. */
+/** Nodes under maintenance: who may cordon, drain and uncordon them, and what is written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';

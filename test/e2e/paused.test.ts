@@ -1,4 +1,4 @@
-/** spec.paused on a real API server: no path writes a node of such a pool, and what differs is counted and told. */
+/** spec.paused on a real API server: no command writes a node of a paused pool, and differences are counted and shown. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

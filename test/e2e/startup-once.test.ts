@@ -1,4 +1,4 @@
-/** Startup taints go to young nodes, once to each: not to one whose label, record or pool was gone for a moment. */
+/** Startup taints go to young nodes, once each, also if the label, the record or the pool was gone for a moment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type NodePoolSpec, RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';

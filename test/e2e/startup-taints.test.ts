@@ -1,4 +1,4 @@
-/** spec.startupTaints on a real API server: given once, to nodes that join, and lifted when their condition is True. */
+/** spec.startupTaints on a real API server: set once on nodes that join, and removed when their condition is True. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The alerts and the dashboard, by promtool: the rules on series that are written here, and every query on the metrics of the program. */
+/** The alerts and the dashboard, by promtool: the rules on series of this file, and every query on the metrics of the program. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

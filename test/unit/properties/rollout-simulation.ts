@@ -1,4 +1,4 @@
-/** Nodes of a pool with spec.rollout, and what must hold at each write: by what happened, not by what the records say. */
+/** Nodes of a pool with spec.rollout, and the rules for each write, checked by the events and not by the records. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';

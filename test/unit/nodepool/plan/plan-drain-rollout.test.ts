@@ -1,4 +1,4 @@
-/** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
+/** `noExecute: Drain` and spec.rollout: which changes wait for a turn, which stamp they set, and which repairs need no turn. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord, withRolloutChange } from '../../../../src/nodepool/plan/record.ts';
