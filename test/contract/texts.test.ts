@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { projectFiles, ROOT } from '../../scripts/root.ts';
-import { sentencesOf, type Text, textsIn, textsOf, wordsOf } from '../../scripts/texts.ts';
+import { sentencesOf, type Text, textsIn, textsInYaml, textsOf, wordsOf } from '../../scripts/texts.ts';
 
 /** All texts in one list, to be read together. */
 const FIXTURE = join(ROOT, 'test/contract/texts.txt');
@@ -130,6 +130,14 @@ describe('textsIn()', () => {
       { file: 'src/a.tsx', line: 1, text: 'No pods' },
     ]);
   });
+});
+
+test('textsInYaml() finds descriptions and messages', () => {
+  const source = 'description: A pool.\nrules:\n- rule: self > 0\n  message: must be positive\n---\nsummary: No pool\n';
+  assert.deepEqual(
+    textsInYaml('a.yaml', source).map(({ text }) => text),
+    ['A pool.', 'must be positive', 'No pool'],
+  );
 });
 
 test('sentencesOf() splits at full stops, colons, semicolons and lines; wordsOf() counts words', () => {

@@ -8,7 +8,7 @@ const cases: [string, unknown, unknown, unknown][] = [
   ['nested', { a: { x: 1, y: 2 } }, { a: { x: 1, y: 3 } }, { a: { y: 3 } }],
   ['replaces whole arrays', { a: [1, 2] }, { a: [1] }, { a: [1] }],
   ['object to scalar', { a: { x: 1 } }, { a: 1 }, { a: 1 }],
-  ['from scratch', undefined, { a: {} }, { a: {} }],
+  ['from nothing', undefined, { a: {} }, { a: {} }],
   ['treats undefined as absent', { a: undefined }, {}, undefined],
   ['a key named like an inherited member', { constructor: 'x' }, {}, { constructor: null }],
   ['emptied object', { a: { x: 1 } }, { a: {} }, { a: { x: null } }],
