@@ -18,7 +18,7 @@ export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override flags = {
     ...cordonFlags,
     takeover: takeoverFlag,
-    yes: yesFlag('Scripts need --yes to lift cordons by others.'),
+    yes: yesFlag('Scripts need --yes to remove cordons by others.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Uncordon>, args: ArgsOf<typeof Uncordon>, deps: Deps): Promise<number> {

@@ -71,7 +71,7 @@ export async function editPool(
     if (written.kind === 'gone') throw stillExistsError(`cannot patch NodePool "${name}"`);
     current = latest;
   }
-  throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
+  throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the server keeps answering with a conflict`);
 }
 
 /** Throws NodepoolError if the server stored other finalizers. */
