@@ -26,12 +26,12 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field',
     `${HEAD}spec:\n  lables: {a: b}\n`,
-    'stdin:5: spec.lables: unknown field; next: did you mean spec.labels?',
+    'stdin:5: spec.lables: unknown field; next: use spec.labels, or remove the field',
   ],
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see the valid values with `kubectl explain npool.spec`',
+    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (use spec.taints[0].effect, or remove the field)\nnext: see the valid values with `kubectl explain npool.spec`',
   ],
   [
     'another kind',

@@ -89,7 +89,10 @@ test('reopens an invalid edit with the reason on top until it is valid', async (
   const reasons = seen.map(text => text.split('\n').filter(line => /^# (error|next): /.test(line)));
   assert.deepEqual(reasons[0], []);
   assert.match(reasons[1]?.join('\n') ?? '', /^# error: pool gpu: spec\.labels\[tier\]: .*"a b"/);
-  assert.deepEqual(reasons[2], ['# error: edit:12: spec.lables: unknown field', '# next: did you mean spec.labels?']);
+  assert.deepEqual(reasons[2], [
+    '# error: edit:12: spec.lables: unknown field',
+    '# next: use spec.labels, or remove the field',
+  ]);
   // Line numbers are those of the file in the editor, whose header may have a line with the next step.
   assert.equal(seen[2]?.split('\n').indexOf('apiVersion: nodes.lailin.xyz/v1'), 7 - 1);
   const line = Number(/^# error: edit:(\d+):\d+: not valid YAML: /.exec(reasons[3]?.join() ?? '')?.[1]);
