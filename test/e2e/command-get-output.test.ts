@@ -17,7 +17,7 @@ const { ok, refused } = commandsOf(cluster);
 
 /** Runs of kubectl at once. */
 const AT_ONCE = 4;
-/** Templates in a run of it. */
+/** Templates in one run of kubectl. */
 const TOGETHER = 10;
 
 /** Four pools: reconciled with nodes and without, never reconciled, and one with text that is hard to print. */

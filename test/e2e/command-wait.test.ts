@@ -168,7 +168,7 @@ test('condition and jsonpath work as in kubectl wait', async () => {
   const nested = 'error: jsonpath leads to a nested object or list which is not supported\n';
   assert.deepEqual([theirs?.code, theirs?.stderr, our?.code], [1, nested, 1]);
   assert.match(our?.stderr ?? '', /jsonpath leads to a nested object or list which is not supported; next: /);
-  // The conditions are of the older generation.
+  // The conditions have the older generation.
   await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
   for (const result of await both('condition=Ready')) assert.deepEqual(result, { code: 1, stdout: '', stderr: late });
 });

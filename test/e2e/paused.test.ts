@@ -201,7 +201,7 @@ test('no command or watch writes a node of a paused pool, but drift is reported'
     const { message } = condition(await testEnv.getPool('web'), 'Progressing');
     assert.ok(message.startsWith(`the pool is paused and ${text} `), message);
   };
-  // Two are of every test; ten have left by their labels.
+  // Two nodes exist in every test; ten have left by their labels.
   await testEnv.reconcile();
   await says('21 of 93 nodes wait');
   const watching = await startWatching(t, testEnv.cluster(), '--resync', '1s');

@@ -119,7 +119,7 @@ test('needs one list per run, and one write per spec without a revision', async 
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await testEnv.reconcile();
   assert.deepEqual(await asked(), ['list']);
-  // As of an earlier version, which kept none of it.
+  // Like an earlier version, which kept no revisions.
   const [ofThree] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('three'));
   await api().expect('DELETE', `${REVISIONS}/${ofThree?.metadata.name}`);
   await testEnv.reconcile();
@@ -137,7 +137,7 @@ test('the watch lists all revisions at its start, and writes those of changed po
   await testEnv.pool('web', { labels: { tier: '1' } });
   await testEnv.pool('other', { labels: { tier: '1' } });
   await testEnv.reconcile();
-  // As of an earlier version, which kept none of it.
+  // Like an earlier version, which kept no revisions.
   const [first] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('other'));
   await api().expect('DELETE', `${REVISIONS}/${first?.metadata.name}`);
   const since = (await readAudit(testEnv.cluster())).length;
