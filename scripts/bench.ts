@@ -55,7 +55,7 @@ const others = othersIn(values.peers);
 const specs = benchPools(pools);
 const progress = process.stderr;
 
-// Between two compactions, 5 minutes apart, runs from nothing write more than etcd's default quota of 2 GiB.
+// Between two compactions, 5 minutes apart, runs from scratch write more than etcd's default quota of 2 GiB.
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const built = await step(progress, 'building the executable and the npm package', buildPrograms);
@@ -111,14 +111,14 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   const compressed = await measuredEnvironment(cluster, true);
   races.push(all, await race(readCompressed(programs, compressed, held), rounds));
   races.push(await race(besideCurl, rounds * QUICK));
-  figures.push({ title: 'Written by all runs with nothing to do, as the server counts', figures: [writes] });
+  figures.push({ title: 'Writes of all runs with nothing to do, counted by the server', figures: [writes] });
   if (tenth) {
-    figures.push({ title: `${nodes} nodes, in times of ${fewer}`, figures: growth(tenth, all) });
+    figures.push({ title: `${nodes} nodes, relative to ${fewer}`, figures: growth(tenth, all) });
     const title = 'Extrapolated, by the straight line through both sizes';
     figures.push({ title, figures: extrapolation(nodes, tenth, all) });
   }
   const scratch = { pools: specs, nodes, rounds, isLarge, held };
-  races.push(...(await step(progress, 'from nothing', () => fromScratch(cluster, programs, scratch))));
+  races.push(...(await step(progress, 'from scratch', () => fromScratch(cluster, programs, scratch))));
 }
 
 /** Needs a reconciled cluster with an audit log. */

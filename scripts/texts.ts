@@ -1,19 +1,45 @@
-/** The texts of src/ that users read: string literals and templates of two words or more, with `{}` for what is inserted. */
+/**
+ * The texts that users read. In src/: string literals and templates of two words or more, with `{}` for what is inserted.
+ * In manifests and alerts: descriptions and messages.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from '@babel/parser';
+import { loadAll } from 'js-yaml';
 import { projectFiles, ROOT } from './root.ts';
 
 export interface Text {
   /** Relative to the project. */
   file: string;
+  /** 0 in YAML. */
   line: number;
   text: string;
 }
 
+const YAML = ['manifests/*.yaml', 'charts/kubectl-nodepool/files/alerts.yaml'];
+/** Fields of YAML that users read: of the CRD, admission policies and alerts. */
+const YAML_TEXTS = ['description', 'message', 'messageExpression', 'summary'];
+
 /** In the order of the files and lines. */
 export function textsOf(root: string = ROOT): Text[] {
-  return projectFiles('src/**/*.{ts,tsx}').flatMap(file => textsIn(file, readFileSync(join(root, file), 'utf8')));
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  return [
+    ...projectFiles('src/**/*.{ts,tsx}').flatMap(file => textsIn(file, read(file))),
+    ...projectFiles(YAML).flatMap(file => textsInYaml(file, read(file))),
+  ];
+}
+
+export function textsInYaml(file: string, source: string): Text[] {
+  const found: Text[] = [];
+  const collect = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, item] of Object.entries(value)) {
+      if (typeof item === 'string' && YAML_TEXTS.includes(key)) found.push({ file, line: 0, text: item });
+      else collect(item);
+    }
+  };
+  for (const document of loadAll(source)) collect(document);
+  return found;
 }
 
 export function textsIn(file: string, source: string): Text[] {

@@ -1,4 +1,4 @@
-/** What a node of the sample has for pods, and what two of them have together. */
+/** Allocatable resources of a sample node, and the sum of two such nodes. */
 
 export const ALLOCATABLE = {
   cpu: '4',

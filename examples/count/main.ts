@@ -54,7 +54,7 @@ async function sync(key: string): Promise<ReconcileResult> {
 
 /**
  * Reports in the status and by an event that this generation is done. The server refuses it after another write
- * or a delete: then the key is queued again and reconciled with the cache's state by then.
+ * or a delete: then the key is queued again and reconciled with the cache's new state.
  */
 async function write({ metadata }: Count): Promise<ReconcileResult> {
   const { name, namespace = '', uid, generation, resourceVersion } = metadata;

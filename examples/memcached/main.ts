@@ -61,7 +61,7 @@ async function reconcile(key: string): Promise<ReconcileResult> {
   return writeStatus(key, memcached);
 }
 
-// A refusal is thrown: the key is retried later, with the caches' state by then.
+// A refusal is thrown: the key is retried later, with the state that the caches then have.
 
 async function create(key: string, memcached: Memcached): Promise<ReconcileResult> {
   const { namespace = '' } = memcached.metadata;

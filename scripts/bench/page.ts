@@ -15,7 +15,7 @@ const LEFT_OUT = {
   titles: /compressed|npx|Installed/,
 };
 /** Of growth, and of sizes that were not measured, one command and its peer are enough. */
-const GROWTH = { titles: /^Extrapolated|, in times of /, rows: /^(kubectl get nodes|executable: reconcile)[,:]/ };
+const GROWTH = { titles: /^Extrapolated|, relative to /, rows: /^(kubectl get nodes|executable: reconcile)[,:]/ };
 
 export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
   rewriteMarked(join(ROOT, 'docs', `${name}.md`), 'bench', pageText(report, name));
@@ -52,7 +52,7 @@ function pageText(report: Report, name: string): string {
     placeText(report),
     'API server, etcd and what is measured share the machine.',
     '',
-    `![Time of each command in times of its peer](${name}.svg)`,
+    `![Time of each command relative to its peer](${name}.svg)`,
     '',
     shown.map(shorten).map(asMarkdown).join('\n\n'),
   ].join('\n');

@@ -52,7 +52,7 @@ export function plot(races: RaceResult[], caption: string): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img">`,
-    `<title>Time in times of the peer</title>`,
+    `<title>Time relative to the peer</title>`,
     `<style>${STYLE}\n</style>`,
     `<rect class="ground" width="${WIDTH}" height="${height}"/>`,
     ...grid,

@@ -86,7 +86,7 @@ function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags'
   const isSetByUser = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
   const name = [...CONNECTION_FLAGS, 'watch'].find(isSetByUser);
   if (name === undefined) return;
-  const reason = name === 'watch' ? 'it needs a process of its own' : 'the connection to the cluster is already open';
+  const reason = name === 'watch' ? 'this flag needs a new process' : 'the connection to the cluster is already open';
   const message = `--${name} cannot be given here: ${reason}`;
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
 }

@@ -67,8 +67,13 @@ export function warningLine(warning: Warning, width?: number): string {
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
 /** Exit codes for the help of commands that reconcile, and of `diff`. docs/commands/options.md repeats them. */
-export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 unhealthy pools, 130 interrupted.';
-export const DIFF_EXIT_STATUS = 'Exit status, as for kubectl diff: 0 no difference, 1 difference, 2 error.';
+export const EXIT_STATUS = 'Exit codes: 0 done, 1 error, 2 usage, 3 unhealthy pools, 130 interrupted.';
+export const DIFF_EXIT_STATUS = 'Exit codes, as for kubectl diff: 0 no difference, 1 difference, 2 error.';
+
+interface ArgChoice {
+  name: string;
+  options?: readonly string[] | undefined;
+}
 
 interface ErrorContext {
   io: Io;
@@ -78,6 +83,8 @@ interface ErrorContext {
   command: string;
   /** Names of the command's flags, for did-you-mean. */
   flags: string[];
+  /** The command's arguments, to name one whose value is unknown. */
+  args?: readonly ArgChoice[];
   /** What to type instead of an unknown flag or argument. */
   instead?: string | undefined;
   /** What to type instead of a type before the names, as in `node web-1` and `node/web-1`. */
@@ -124,15 +131,15 @@ function stackOf(error: Error, shown: string): string | undefined {
   return error.stack?.replace(error.message, () => (isParseError(error) ? shown : oneLine(error.message)));
 }
 
-function runErrorOf(error: unknown, { version, flags, instead, typed, example }: ErrorContext): RunError {
+function runErrorOf(error: unknown, { version, flags, args, instead, typed, example }: ErrorContext): RunError {
   if (error instanceof NodepoolError) {
     const next = error instanceof InvalidNameError ? (typed ?? error.next) : error.next;
     return { message: error.message, lines: error.lines, next, usage: error.kind === 'usage' };
   }
   if (isParseError(error)) {
-    const message = parseErrorText(error, instead === undefined ? flags : [], typed);
+    const message = parseErrorText(error, instead === undefined ? flags : [], args, typed);
     const lacks = example !== undefined && message.startsWith('missing ');
-    return { message, next: instead ?? (lacks ? `for example: \`${example}\`` : undefined), usage: true };
+    return { message, next: instead ?? (lacks ? `for example, run \`${example}\`` : undefined), usage: true };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {
@@ -150,7 +157,7 @@ function isParseError(error: unknown): error is ParseError {
 }
 
 /** oclif's message for an invalid command line, on one line. */
-function parseErrorText(error: ParseError, known: string[], typed?: string): string {
+function parseErrorText(error: ParseError, known: string[], args: readonly ArgChoice[] = [], typed?: string): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
     // Flags without their values, which may be secrets.
@@ -169,8 +176,9 @@ function parseErrorText(error: ParseError, known: string[], typed?: string): str
   const [, flag, value = '', options] = /^Expected (?:(--[^=\s]+)=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
   if (options !== undefined && text.startsWith('Expected --output=')) return unknownFormat(value);
   if (options !== undefined) {
-    const unknown = `unknown value "${value.replaceAll('\n', ' ')}"`;
-    return `${flag === undefined ? '' : `${flag}: `}${unknown}; use one of ${options}${didYouMean(value, options.split(', '))}`;
+    const what = args.find(arg => arg.options?.join(', ') === options)?.name ?? 'value';
+    const unknown = `unknown ${what} "${value.replaceAll('\n', ' ')}"`;
+    return `${flag === undefined ? '' : `${flag}: `}${unknown}${didYouMean(value, options.split(', '))}`;
   }
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());
   const line = head.startsWith('The following error') ? rest.join('; ') : [head, ...rest].filter(Boolean).join(' ');

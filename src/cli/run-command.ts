@@ -43,6 +43,7 @@ export async function runCommand(line: CommandLine, baseIo: Io, program: Program
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
+      args: Object.values(command?.args ?? {}),
       example: exampleOf(command?.examples, config.bin),
       errorExit: ownValue(commands, name)?.errorExit,
     });

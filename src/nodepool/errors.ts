@@ -58,7 +58,7 @@ export class DeclinedError extends NodepoolError {
   }
 }
 
-/** The user lacks the permission for this request; other requests may succeed. */
+/** The user may not send this request; other requests may succeed. */
 export class ForbiddenError extends NodepoolError {
   /** The missing permissions, such as `verb list on nodes`. */
   readonly missing: readonly string[];

@@ -46,7 +46,7 @@ export async function rolloutMemory(
     return [
       { name: `${what}, a label changed on all nodes at once`, value: before, unit: 'MB' },
       { name: `${what}, a rollout in steps`, value: after, unit: 'MB' },
-      { name: `${what}, in steps in times of at once`, value: after / before, unit: 'x', most: MAX_RATIO },
+      { name: `${what}, in steps relative to at once`, value: after / before, unit: 'x', most: MAX_RATIO },
     ];
   };
   return [...compared('memory after it', 'now'), ...compared('peak of the memory', 'peak')];

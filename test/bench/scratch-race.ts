@@ -9,7 +9,7 @@ import { EXECUTABLE, OLD_EXECUTABLE, type Programs } from './races.ts';
 
 /** Rounds of a race that takes a second, for each of the others. */
 const QUICK = 3;
-/** Rounds from nothing, for each of the others: the interval of five would begin at the fastest. */
+/** Rounds from scratch, for each of the others: the interval of five would begin at the fastest. */
 const TWICE = 2;
 /** Each takes minutes. */
 const MAX_LOOPS = 3;
@@ -57,7 +57,7 @@ export async function fromScratch(
   ];
   const race = await runRace(
     {
-      title: `Labels and taints from nothing, ${CONNECTIONS} connections`,
+      title: `Labels and taints from scratch, ${CONNECTIONS} connections`,
       peer: afresh('bare merge patches', () => measure({ ...bare, env })),
       others: reconciling(afresh, 1.05),
     },
@@ -77,7 +77,7 @@ export async function fromScratch(
 
   const against = await runRace(
     {
-      title: 'The same by kubectl, pool after pool',
+      title: 'The same with kubectl, one pool after the other',
       peer: afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env)),
       others: [afresh(`${EXECUTABLE}: reconcile`, reconcile(executable), 1 / 6)],
     },

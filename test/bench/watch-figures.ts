@@ -18,7 +18,7 @@ const MAX_IDLE = 0.3;
 const [NODES, RATE] = [5_000, 100];
 /** Divides the second rate, so that no core of a small machine is saturated. */
 const QUIETER = 5;
-/** Of our p99, in times of the floor's, at the two rates. */
+/** Maximum of our p99 relative to the floor's, at the two rates. */
 const MOST_P99: BothRates = { fast: 1.1, slow: 1.2 };
 /** MB, by the number of nodes. */
 const MAX_MEMORY: Record<number, number> = { 5000: 100, 50000: 250 };
@@ -153,11 +153,11 @@ function ofWaits(rates: BothRates, who: string, all: Loaded[]): Figure[] {
   ]);
 }
 
-/** The p99 of the watches, in times of the floor's. */
+/** The p99 of the watches relative to the floor's. */
 function inTimesOf(floors: Loaded[], rates: BothRates, watches: Loaded[], most?: BothRates): Figure[] {
   return BOTH.map(at => {
     const found = ratios(quantiles(watches, at, 0.99), quantiles(floors, at, 0.99));
-    return figure(`change to write at ${rates[at]} a second, p99 in times of the floor's`, found, 'x', most?.[at]);
+    return figure(`change to write at ${rates[at]} a second, p99 relative to the floor`, found, 'x', most?.[at]);
   });
 }
 

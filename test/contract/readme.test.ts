@@ -52,7 +52,7 @@ test('the page of options lists the exit codes as --help does', () => {
   );
   for (const row of codes) assert.ok(options.includes(`\n${row}`), row);
   const [, diff = ''] = DIFF_EXIT_STATUS.split('as for ');
-  assert.ok(diff !== '' && options.includes(`\`diff\` ends as ${diff}`), diff);
+  assert.ok(diff !== '' && options.includes(`of \`diff\` are as for ${diff}`), diff);
 });
 
 test('the page of options describes -v as --help does', () => {

@@ -95,7 +95,7 @@ test('create and edit name the pool field that a policy changed, and write no no
   await testEnv.pool('tainted', { taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const policy = await stripping();
   t.after(() => policy.end());
-  const changed = (pool: string) => `an admission policy or webhook changed nodepool ${pool} during the write: `;
+  const changed = (pool: string) => `an admission policy or webhook changed pool ${pool} during the write: `;
   const selector = 'spec.nodeSelector[kind] was sent with value "big" and removed';
   const tier = 'spec.labels[tier] was sent with value "ours" and is "theirs"';
 

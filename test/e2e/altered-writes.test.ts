@@ -45,7 +45,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.deepEqual({ code, stdout }, { code: 1, stdout: 'nodepool.nodes.lailin.xyz/script created\n' });
   assert.match(
     stderr,
-    /; nodepool script was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile script --yes`\n$/,
+    /; pool script was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile script --yes`\n$/,
   );
   await api().expect('DELETE', `${POOLS}/script`);
 
@@ -122,7 +122,7 @@ test('reports field and values when a policy changes the status, and backs off f
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: counted: an admission policy or webhook changed the status of nodepool counted during the write: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
+    /^error: counted: an admission policy or webhook changed the status of pool counted during the write: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
   );
   assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
 

@@ -1,4 +1,4 @@
-/** spec.annotations on a real API server: set, repaired, restored, moved, and of values that were not kept in memory. */
+/** spec.annotations on a real API server: set, repaired, restored and moved, also with values that were not kept in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';

@@ -76,7 +76,7 @@ test('sends each list request once, and lists only pods of the affected nodes', 
   // For the plan, after the cordon, and to see its pods deleted.
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
   assert.deepEqual(counts, [3, 3, 3, 2]);
-  // Each when its turn comes, and once its pods are gone: another node may have its name by then.
+  // Each node when its turn comes, and again when its pods are gone: another node may have its name.
   assert.deepEqual(
     drained.gets.filter(get => get.startsWith('nodes/')),
     FEW.flatMap((node, at) => (counts[at] === 3 ? [`nodes/${node}`, `nodes/${node}`] : [`nodes/${node}`])),

@@ -217,8 +217,8 @@ test('exits with 2 on a wrong command line, and refers to the help', async () =>
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['edit', 'a', 'b'], 'unexpected argument b', 'edit'],
-    [['edit'], 'missing argument NAME; next: for example: `kubectl nodepool edit worker`', 'edit'],
-    [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
+    [['edit'], 'missing argument NAME; next: for example, run `kubectl nodepool edit worker`', 'edit'],
+    [['create'], 'no pool is specified; next: name a pool, or use -f FILE', 'create'],
     [['delete'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all', 'delete'],
     [
       ['create', 'x', '-f', 'y'],

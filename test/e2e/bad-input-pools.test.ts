@@ -26,12 +26,12 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field',
     `${HEAD}spec:\n  lables: {a: b}\n`,
-    'stdin:5: spec.lables: unknown field; next: did you mean spec.labels?',
+    'stdin:5: spec.lables: unknown field; next: use spec.labels, or remove the field',
   ],
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see the valid values with `kubectl explain npool.spec`',
+    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (use spec.taints[0].effect, or remove the field)\nnext: see the valid values with `kubectl explain npool.spec`',
   ],
   [
     'another kind',
@@ -62,12 +62,12 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'the same taint twice',
     `${HEAD}spec:\n  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, value: b, effect: NoSchedule}\n`,
-    'nodepool gpu: spec.taints[1]: duplicate taint with key "a" and effect NoSchedule; next: keep one of the two',
+    'pool gpu: spec.taints[1]: duplicate taint with key "a" and effect NoSchedule; next: keep one of the two',
   ],
   [
     'an invalid key and a key of the cluster',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
-    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the label from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
+    `pool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the label from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
   ],
   [
     'the same name twice',
@@ -89,7 +89,7 @@ for (const [what, text, error] of FILES) {
 test('create -f creates no pool when one of several documents is invalid', async () => {
   const file = join(cluster().dir, 'three.yaml');
   await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
-  await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must consist of /);
+  await refused(['create', '-f', file], 1, /^error: pool b: spec\.handler: "A_b" must consist of /);
   await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file; next: check the path');
 });
 
@@ -115,7 +115,7 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x', '--taint', 'a:Foo'],
       2,
-      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: use key[=value]:Effect with the effect ${effects}${HELP}`,
+      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: use key[=value]:Effect with one of the effects ${effects}${HELP}`,
     ],
     [
       ['x', '--taint', 'a:NoExecute', '--taint', 'a=b:NoExecute'],
@@ -131,22 +131,22 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x\nerror: y'],
       1,
-      /^error: nodepool x\\nerror: y: metadata\.name: "x\\nerror: y" must consist of lower case letters[^\n]*$/,
+      /^error: pool x\\nerror: y: metadata\.name: "x\\nerror: y" must consist of lower case letters[^\n]*$/,
     ],
     [
       ['A_b'],
       1,
-      /^error: nodepool A_b: metadata\.name: "A_b" must consist of lower case letters, .*; next: use another name$/,
+      /^error: pool A_b: metadata\.name: "A_b" must consist of lower case letters, .*; next: use another name$/,
     ],
     [
       ['control-plane'],
       1,
-      /^error: nodepool control-plane: metadata\.name: "control-plane" is reserved: .*; next: use another name/,
+      /^error: pool control-plane: metadata\.name: "control-plane" is reserved: .*; next: use another name/,
     ],
     [
       ['x', '--label', 'node-role.kubernetes.io/x=y'],
       1,
-      /^error: nodepool x: spec\.labels\[node-role\.kubernetes\.io\/x\]: this label decides/,
+      /^error: pool x: spec\.labels\[node-role\.kubernetes\.io\/x\]: this label decides/,
     ],
   ];
   for (const [args, code, error] of cases) await refused(['create', ...args], code, error);

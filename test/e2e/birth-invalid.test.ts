@@ -117,7 +117,7 @@ test('unvalidated pools set the same as reconcile, and leave nodes to a younger 
       const isInvalid = index.errors(pool.metadata.name).length > 0;
       if (!isInvalid) continue;
       invalid++;
-      // Not a part of it, either.
+      // Nor does the node get only a part of the pool's values.
       assert.deepEqual(taintsOf(node), [], message);
       assert.notEqual(owner, pool.metadata.name);
     }

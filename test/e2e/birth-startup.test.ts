@@ -1,5 +1,5 @@
 /**
- * manifests/born-in-pool.yaml gives startup taints, too, by the rules of those that reconcile gives; a node that is created with
+ * manifests/born-in-pool.yaml also gives startup taints, by the same rules as reconcile; a node that is created with
  * its record is not born, and one that is born in a pool with a rollout joins it.
  */
 import assert from 'node:assert/strict';

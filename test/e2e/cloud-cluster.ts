@@ -1,4 +1,4 @@
-/** Two pools of 18 nodes each, with the names that EKS and GKE give, and what their screens show besides. */
+/** Two pools of 18 nodes each, with names as on EKS and GKE, and the other objects that the screens show. */
 import { EKS, GKE } from '../cloud-names.ts';
 import type { NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';

@@ -1,4 +1,4 @@
-/** `install --admission`, and what doctor and uninstall make of the policy. */
+/** `install --admission`, and how doctor and uninstall treat the policy. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeKubeconfig } from '../cluster/credentials.ts';

@@ -55,7 +55,7 @@ async function noDifference() {
   assert.deepEqual([code, stdout], [0, '']);
   assert.match(
     stderr,
-    /^(pool \S+: \d nodes? ha(s|ve) these values, but no record of the pool yet: .*; reconcile updates it\n)+$/,
+    /^(pool \S+: record is missing on \d nodes? that already ha(s|ve) the pool's values: .*; reconcile updates it\n)+$/,
   );
 }
 

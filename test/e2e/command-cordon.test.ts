@@ -89,7 +89,7 @@ test('--node accepts members only', async () => {
   await refused(
     ['uncordon', 'alpha', '--node', 'a-1', '--node', 'b-1'],
     1,
-    'error: --node: node "b-1" is not a member of nodepool alpha; next: list the members with `kubectl nodepool describe alpha`',
+    'error: --node: node "b-1" is not a member of pool alpha; next: list the members with `kubectl nodepool describe alpha`',
   );
 });
 
@@ -132,7 +132,7 @@ test('reports missing pools, arguments and permissions', async () => {
     "error: no pool is specified; next: name a pool, or use -l SELECTOR or --all\nSee 'kubectl nodepool cordon --help'.",
   );
   await testEnv.pool('empty');
-  await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
+  await refused(['uncordon', 'empty'], 0, 'No nodes found in pool empty.');
   const forbidden = await cliHere(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
   assert.equal(forbidden.code, 1);
   assert.match(forbidden.stderr, /user "nobody" may not list nodes\nnext: ask for a role with verb list on/);

@@ -1,4 +1,4 @@
-/** `diff -f`: pools of files against the cluster. What an apply leaves of a pool: unit/commands/shared/changes/applied.test.ts. */
+/** `diff -f`: pools in files compared with the cluster. The pool after an apply: unit/commands/shared/changes/applied.test.ts. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -151,7 +151,7 @@ test('--node drains some members, --rolling cordons each in its turn', async () 
   await refused(
     ['drain', 'worker', '--node', 'w-1,other'],
     1,
-    'error: --node: node "other" is not a member of nodepool worker; next: list the members with `kubectl nodepool describe worker`',
+    'error: --node: node "other" is not a member of pool worker; next: list the members with `kubectl nodepool describe worker`',
   );
   const some = await drain(NOW, '--node', 'node/w-3');
   assert.equal(
@@ -260,7 +260,7 @@ test('cordons the nodes of several pools, then drains pool after pool', async ()
     ...['node/w-1 drained', 'node/w-2 drained', 'nodepool.nodes.lailin.xyz/worker drained (2 nodes, 1 pod)'],
   ];
   assert.deepEqual([code, stdout], [0, `${lines.join('\n')}\n`]);
-  assert.match(stderr, /^No nodes found in nodepool empty\.$/m);
+  assert.match(stderr, /^No nodes found in pool empty\.$/m);
   assert.deepEqual(await names(), ['elsewhere']);
   const again = await cliHere(cluster(), ['drain', '-l', 'team=a', '--yes']);
   assert.match(again.stdout, /^node\/a-1 already cordoned\nnode\/a-1 drained\n[^\n]+\n$/);
@@ -280,7 +280,7 @@ test('refuses wrong command lines', async () => {
   await refused(['drain', 'worker', '--parallel', '0'], 2, /--parallel/);
   await refused(['drain', 'worker', '--timeout', 'soon'], 2, /--timeout: "soon" is not a duration/);
   await testEnv.pool('empty');
-  await refused(['drain', 'empty'], 0, 'No nodes found in nodepool empty.');
+  await refused(['drain', 'empty'], 0, 'No nodes found in pool empty.');
 });
 
 test('asks on a terminal and shows progress on one line', { skip: NO_TERMINAL }, async () => {

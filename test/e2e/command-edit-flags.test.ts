@@ -66,7 +66,7 @@ test('writes nothing without a change, and warns when a removed key does not exi
     {
       code: 0,
       stdout: 'nodepool.nodes.lailin.xyz/gpu not changed\n',
-      stderr: 'warning: nodepool gpu has no label no\nwarning: nodepool gpu has no taint x:NoExecute\n',
+      stderr: 'warning: pool gpu has no label no\nwarning: pool gpu has no taint x:NoExecute\n',
     },
   );
 });
@@ -90,7 +90,7 @@ test('refuses an invalid result before sending it', async () => {
   await refused(
     ['edit', 'gpu', '--label', 'node-role.kubernetes.io/gpu=x'],
     1,
-    /^error: nodepool gpu: spec\.labels\[node-role\.kubernetes\.io\/gpu\]: this label decides which nodes belong/,
+    /^error: pool gpu: spec\.labels\[node-role\.kubernetes\.io\/gpu\]: this label decides which nodes belong/,
   );
   await refused(['edit', 'gpu', '--taint', 'x'], 2, /^error: --taint "x": /);
   await refused(

@@ -88,8 +88,11 @@ test('reopens an invalid edit with the reason on top until it is valid', async (
   assert.deepEqual(await labelsOf(), { tier: 'silver' });
   const reasons = seen.map(text => text.split('\n').filter(line => /^# (error|next): /.test(line)));
   assert.deepEqual(reasons[0], []);
-  assert.match(reasons[1]?.join('\n') ?? '', /^# error: nodepool gpu: spec\.labels\[tier\]: .*"a b"/);
-  assert.deepEqual(reasons[2], ['# error: edit:12: spec.lables: unknown field', '# next: did you mean spec.labels?']);
+  assert.match(reasons[1]?.join('\n') ?? '', /^# error: pool gpu: spec\.labels\[tier\]: .*"a b"/);
+  assert.deepEqual(reasons[2], [
+    '# error: edit:12: spec.lables: unknown field',
+    '# next: use spec.labels, or remove the field',
+  ]);
   // Line numbers are those of the file in the editor, whose header may have a line with the next step.
   assert.equal(seen[2]?.split('\n').indexOf('apiVersion: nodes.lailin.xyz/v1'), 7 - 1);
   const line = Number(/^# error: edit:(\d+):\d+: not valid YAML: /.exec(reasons[3]?.join() ?? '')?.[1]);
@@ -134,7 +137,7 @@ test('reopens the edit when somebody else changed the same field meanwhile', asy
   assert.deepEqual(result, EDITED);
   assert.deepEqual(await labelsOf(), { tier: 'mine', more: 'theirs' });
   const gone = await edit(`'${path}' delete nodepool ${pool.metadata.name} > /dev/null; sed -i s/mine/yours/ "$f"`);
-  const deleted = 'nothing was overwritten: nodepool gpu was deleted while it was being edited; next: find your text';
+  const deleted = 'nothing was overwritten: pool gpu was deleted while it was being edited; next: find your text';
   await keeps(gone, deleted, /tier: yours/);
   assert.equal(await testEnv.getPool('gpu'), undefined);
 });

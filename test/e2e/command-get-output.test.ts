@@ -17,7 +17,7 @@ const { ok, refused } = commandsOf(cluster);
 
 /** Runs of kubectl at once. */
 const AT_ONCE = 4;
-/** Templates in a run of it. */
+/** Templates in one run of kubectl. */
 const TOGETHER = 10;
 
 /** Four pools: reconciled with nodes and without, never reconciled, and one with text that is hard to print. */
@@ -50,7 +50,7 @@ async function pools(): Promise<void> {
 
 /**
  * Both, with the same flags: the same bytes and the same exit code. A template or path that is wrong leaves stdout empty;
- * kubectl may have printed a header and some rows of columns by then.
+ * kubectl may have printed a header and some rows of columns before the error.
  */
 async function same(lines: string[][]): Promise<void> {
   for (let at = 0; at < lines.length; at += AT_ONCE) {

@@ -210,7 +210,7 @@ test('shows revisions as spec changes with their cause, and an undo', async () =
       .filter(({ what }) => /^Spec(Changed|Restored)$/.test(what))
       .map(({ what, who, detail }) => [what, who, detail]),
     [
-      ['SpecChanged', 'kubectl-nodepool', 'first save of the spec of revision 3'],
+      ['SpecChanged', 'kubectl-nodepool', 'spec of revision 3 saved for the first time'],
       ['SpecChanged', 'kubectl-nodepool', 'revision 2: the oldest saved spec; cause: more shine'],
       ['SpecRestored', 'kubectl-nodepool', 'revision 3: ~ spec.labels[tier]: silver -> gold'],
     ],

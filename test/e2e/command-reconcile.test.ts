@@ -107,7 +107,7 @@ test('diff warns about unmanaged: Remove and names what it removes', async () =>
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await testEnv.pool('gpu', { unmanaged: 'Remove' });
   const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
-  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*until the pool releases the nodes\n$/);
+  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*restored when the pool releases the nodes\n$/);
   assert.equal(code, 1);
   assert.match(stdout, /cloud\.example\.com\/zone=z {2}\(unmanaged: set by \w+ \d+s ago\)/);
 });

@@ -57,12 +57,12 @@ test('does not restore a revision with an invalid spec, or one that is not of th
   await refused(
     ['rollout', 'undo', 'web', '--to-revision=9'],
     1,
-    /^error: revision 9 of nodepool web.*spec\.labels\[kubernetes\.io\/hostname\]/,
+    /^error: revision 9 of pool web.*spec\.labels\[kubernetes\.io\/hostname\]/,
   );
   await forge('unknown', { spec: { labels: { tier: '1' }, notAField: 1 } }, undefined, 10);
   await refused(['rollout', 'undo', 'web', '--to-revision=10'], 1, /notAField/);
   await forge('types', { spec: { labels: 7, paused: true, rollout: { canary: -1 } } }, undefined, 11);
-  await refused(['rollout', 'undo', 'web', '--to-revision=11'], 1, /^error: revision 11 of nodepool web.*spec\.labels/);
+  await refused(['rollout', 'undo', 'web', '--to-revision=11'], 1, /^error: revision 11 of pool web.*spec\.labels/);
   await forge('screen', { spec: { labels: { tier: '1' }, '\u001b[31mred': 1 } }, undefined, 12);
   const { stdout } = await run('history', 'web', '--revision=12');
   assert.ok(!stdout.includes('\u001b'), stdout);

@@ -16,7 +16,7 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
 const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
 
-// What is waited for is kept, unless a test says otherwise.
+// A held lease means that somebody updates the status; single tests release it.
 beforeEach(() => holdLease(cluster()));
 afterEach(() => dropLease(cluster()));
 
@@ -168,7 +168,7 @@ test('condition and jsonpath work as in kubectl wait', async () => {
   const nested = 'error: jsonpath leads to a nested object or list which is not supported\n';
   assert.deepEqual([theirs?.code, theirs?.stderr, our?.code], [1, nested, 1]);
   assert.match(our?.stderr ?? '', /jsonpath leads to a nested object or list which is not supported; next: /);
-  // The conditions are of the older generation.
+  // The conditions have the older generation.
   await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
   for (const result of await both('condition=Ready')) assert.deepEqual(result, { code: 1, stdout: '', stderr: late });
 });
@@ -220,7 +220,7 @@ test('refuses wrong command lines', async () => {
   await refused(
     ['wait', 'gpu'],
     2,
-    `error: missing flag --for; next: for example: \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
+    `error: missing flag --for; next: for example, run \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
   );
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cliHere(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);

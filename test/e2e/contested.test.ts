@@ -1,4 +1,4 @@
-/** Another manager that sets back what a pool sets, much slower than the rate limit of writes: nothing fails at any time. */
+/** Another manager reverts what a pool sets, much more slowly than the write limit: no status reports a failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';

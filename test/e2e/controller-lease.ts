@@ -1,4 +1,4 @@
-/** The lease of a controller that runs for the next hour, for tests of what a command says of a controller. */
+/** The lease of a controller that runs for the next hour, for tests of messages about the controller. */
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
 

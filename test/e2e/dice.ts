@@ -1,4 +1,4 @@
-/** Random choices in the words of a generator. */
+/** Random choices, with the method names of a generator. */
 import { pick, seeded } from '../fault/random.ts';
 
 export class Dice {

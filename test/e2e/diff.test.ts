@@ -36,7 +36,7 @@ test('shows the release of a deleted pool with a valid or invalid spec', async (
 test('shows no difference for a node that needs only a record', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w');
-  const note = 'pool w: 1 node has these values, but no record of the pool yet: a; reconcile updates it\n';
+  const note = "pool w: record is missing on 1 node that already has the pool's values: a; reconcile updates it\n";
   assert.deepEqual(await cliHere(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: note });
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.joined, 1);

@@ -29,7 +29,7 @@ export function fieldsOf(page: string): Map<string, Field[]> {
   );
 }
 
-/** The paths in the value down to documented ones, and the documented ones that are missing below what is there. */
+/** The paths in the value down to documented fields, and documented fields that are missing in existing objects. */
 export function pathsOf(value: unknown, documented: readonly Field[]): { found: string[]; absent: string[] } {
   const found = new Set<string>();
   const absent = new Set<string>();

@@ -115,7 +115,7 @@ describe('drain on a full cluster', () => {
     const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['drain', 'closed', '--yes']);
     assert.equal(code, 0, stderr);
     assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: default\/agent-/m);
-    // All pods of the last node that are not on the other one are back by then.
+    // All pods of the last node that are not on the other one are back.
     assert.match(stdout, /^node\/c-[12] drained, [123] pods? came back$/m);
     assert.match(stdout, /closed drained \(2 nodes, \d pods\); 3 pods that tolerate a cordon came back$/m);
     const asked = stderr.match(/^evicting pod /gm) ?? [];

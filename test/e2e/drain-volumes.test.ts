@@ -1,4 +1,4 @@
-/** What `drain` says before it begins about pods whose volumes are on the nodes that it drains. */
+/** The warnings of `drain` about pods whose volumes are on the drained nodes. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { cliHere } from '../cluster/harness.ts';

@@ -42,7 +42,7 @@ export interface Pods {
   /** With a status as the disruption controller would write it. */
   budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
   /**
-   * As the disruption controller does after two minutes: an eviction whose client was killed while the server tried anew is counted,
+   * As the disruption controller does after two minutes: an eviction whose client was killed while the server retried is counted,
    * and deletes no pod.
    * @param left names of the pods that are there
    */

@@ -1,4 +1,4 @@
-/** A guarded write of a pool is refused where the CRD has come to drop a field of its spec: it would store the pool without. */
+/** A guarded write of a pool is refused if the CRD now drops a field of the spec: the server would store the pool without this field. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** A server dry run of each command that writes, over a cluster where each of its writes is due, leaves etcd as it was. */
+/** A server dry run of each command that writes, on a cluster where each of these writes is due, does not change etcd. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';

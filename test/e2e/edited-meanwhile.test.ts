@@ -1,4 +1,4 @@
-/** `reconcile --watch`: a pool is edited while the watch writes its RuntimeClass, or a node, for the spec before. */
+/** `reconcile --watch`: a pool is edited while the watch writes its RuntimeClass, or a node, for the previous spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -163,7 +163,7 @@ describe('NoExecute', () => {
   });
 
   test('create --nodes --reconcile asks before it creates the pool', { timeout: TEST_MS }, async t => {
-    // Another node and pod than those of the test before, whose eviction may still be under way.
+    // Another node and pod than those of the test before, whose eviction may still be in progress.
     await testEnv.nodes({ name: 'c' });
     t.after(() => api().expect('DELETE', PODS));
     await pod('lone', 'c');

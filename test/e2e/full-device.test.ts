@@ -1,4 +1,4 @@
-/** Output that cannot be written: the exit code is the command's own for an error, which of diff and fit is no answer. */
+/** Output that cannot be written: each command exits with its code for errors, which diff and fit use for nothing else. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

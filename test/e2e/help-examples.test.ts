@@ -188,7 +188,7 @@ async function writeFiles(): Promise<void> {
   process.chdir(dir);
 }
 
-/** Runs it in this process, with the words that a shell makes of it, or all in a shell. */
+/** Runs the line in this process after splitting it as a shell does, or runs the whole line in a shell. */
 async function type(line: string): Promise<RunResult> {
   if (!OF_SHELL.test(line)) {
     const { stdout } = await run('sh', ['-c', `printf '%s\\0' ${line}`]);

@@ -1,4 +1,4 @@
-/** Hostile text in every field that the API server accepts, and what output may show of it. */
+/** Hostile text in every field that the API server accepts, and how output may show the text. */
 import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';

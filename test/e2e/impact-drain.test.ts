@@ -1,4 +1,4 @@
-/** The impact of a taint with `noExecute: Drain`: the steps, and what pods and budgets make of them. */
+/** The impact of a taint with `noExecute: Drain`: the steps, and how pods and budgets change them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cliHere } from '../cluster/harness.ts';

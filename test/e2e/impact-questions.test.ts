@@ -1,4 +1,4 @@
-/** A person is asked before a change that costs pods their place, and about no other. */
+/** Commands ask only before a change that costs pods their place. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { cliHere } from '../cluster/harness.ts';

@@ -1,4 +1,4 @@
-/** Workloads without a pod that no node takes any more because of a taint. */
+/** Workloads without pods that no node would take because of a taint. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cliHere } from '../cluster/harness.ts';

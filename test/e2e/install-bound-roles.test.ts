@@ -1,4 +1,4 @@
-/** `install --controller` where roles of its names are bound to others before, and so would give them the controller's rights. */
+/** `install --controller` if existing bindings to its roles would give others the controller's permissions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';

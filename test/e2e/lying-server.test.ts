@@ -1,6 +1,6 @@
 /**
- * A server, or a proxy before it, that answers with values of other types: no command fails as by a bug, and none writes anything
- * but the status of a pool because of it. test/unit/properties/wrong-shapes.test.ts has every field.
+ * A server, or a proxy before it, that answers with values of other types: no command reports a bug, and none writes anything
+ * except the status of a pool. test/unit/properties/wrong-shapes.test.ts has every field.
  */
 
 import assert from 'node:assert/strict';

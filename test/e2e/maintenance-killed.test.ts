@@ -1,4 +1,4 @@
-/** SIGKILL after each kind of write of a drain and an uncordon: a node is never half under maintenance, and a rerun leaves all of it true. */
+/** SIGKILL after each kind of write of a drain and an uncordon: a node is never half under maintenance, and a rerun completes the change. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

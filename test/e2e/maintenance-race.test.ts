@@ -1,4 +1,4 @@
-/** Two people at once, a takeover during a drain, and servers that do not say who is asking or have a condition for it. */
+/** Two people at once, a takeover during a drain, and servers that do not name the user or lack the condition. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cordonNodes } from '../../src/commands/shared/cordon/cordon.ts';

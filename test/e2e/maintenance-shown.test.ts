@@ -12,7 +12,7 @@ const { cluster } = testEnv;
 const { ok, unchanged } = commandsOf(cluster);
 const doctor = doctorOf(cluster);
 
-/** a is alice's, b is bob's and overdue, c is stale, d is cordoned, e is of no pool and unreadable. */
+/** a is alice's, b is bob's and overdue, c is stale, d is cordoned, e is in no pool and unreadable. */
 async function mixed(): Promise<void> {
   await testEnv.nodes(
     ...['a', 'b', 'c'].map(name => ({ name, labels: role('web') })),

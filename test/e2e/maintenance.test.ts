@@ -1,4 +1,4 @@
-/** Nodes in the maintenance of somebody: who may cordon, drain and uncordon them, and what is written. */
+/** Nodes under maintenance: who may cordon, drain and uncordon them, and what is written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
@@ -21,7 +21,7 @@ async function pool(): Promise<void> {
   await testEnv.pool('web');
 }
 
-/** Runs a command that succeeds; its stderr is of no interest. */
+/** Runs a command that succeeds; its stderr is ignored. */
 async function done(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, stderr);

@@ -1,4 +1,4 @@
-/** `reconcile --watch --metrics-secure`: HTTPS, for the users that the server knows and lets in. */
+/** `reconcile --watch --metrics-secure`: HTTPS, only for users with the permission. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

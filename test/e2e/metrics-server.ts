@@ -26,7 +26,7 @@ export interface MetricsServer {
   podUsage: NodeUsage;
   /** How it answers requests for nodes. */
   mood: 'answers' | 'hangs' | 'fails';
-  /** What the API server knows of it stays. */
+  /** Stops the server; the objects in the API server stay. */
   stop(): void;
 }
 

@@ -1,4 +1,4 @@
-/** `noExecute: Drain`: nodes that come to a pool of which nothing was reconciled yet. */
+/** `noExecute: Drain`: nodes that join a pool before its first reconcile. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

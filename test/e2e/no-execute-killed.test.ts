@@ -22,7 +22,7 @@ const TAINT = { key: 'dedicated', value: 'x', effect: 'NoExecute' as const };
 
 class Killed extends Error {}
 
-/** Forwards calls until the Nth write got its response. `answered`: resolves once no request is under way. */
+/** Forwards calls until the Nth write got its response. `answered`: resolves once no request is in flight. */
 async function killAfter(writes: number): Promise<{ cluster: ClusterPort; answered(): Promise<unknown> }> {
   const { cluster } = await testEnv.connection();
   let left = writes;

@@ -1,4 +1,4 @@
-/** A pool that gets a taint with NoExecute during a pause: who resumes it agrees to the evictions. */
+/** A pool that gets a taint with NoExecute during a pause: resuming the pool also approves the evictions. */
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** `noExecute: Drain` that does not come to its end: a budget, an interruption, and a pool that is edited, paused or deleted. */
+/** `noExecute: Drain` that is not completed: a budget, an interruption, and a pool that is edited, paused or deleted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** `noExecute: Drain`: one-shot commands, from the stand-in to the taint, and what they tell before. */
+/** `noExecute: Drain`: one-shot commands, from the stand-in to the taint, and their warnings. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

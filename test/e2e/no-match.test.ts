@@ -1,4 +1,4 @@
-/** Warnings of pools that no node matches, and of pools that take control-plane nodes. */
+/** Warnings about pools that no node matches, and about pools that select control-plane nodes. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

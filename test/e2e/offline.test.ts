@@ -1,4 +1,4 @@
-/** What is said where no packet can leave the machine: in a network namespace of its own, without interfaces. */
+/** The errors on a machine without a network: in a network namespace without interfaces. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

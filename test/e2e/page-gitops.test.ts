@@ -1,4 +1,4 @@
-/** docs/gitops.md, and that a pool which Git applies keeps what `edit` set beside it. */
+/** docs/gitops.md. A pool that is applied from Git keeps the fields that `edit` set. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';

@@ -1,4 +1,4 @@
-/** spec.paused on a real API server: no path writes a node of such a pool, and what differs is counted and told. */
+/** spec.paused on a real API server: no command writes a node of a paused pool, and differences are counted and shown. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -163,7 +163,7 @@ test('pausing a pool during a run completes only the writes in progress', async 
           },
         },
       });
-      // Nine, and then once those that were under way, eight at a time, and no more than that within the second.
+      // At most nine, plus the eight that were in flight, within the second.
       assert.ok(writes <= 9 + 2 * 8, `${writes} writes`);
     } else {
       const watching = await startWatching(t, testEnv.cluster(), '--concurrency', '1');
@@ -201,7 +201,7 @@ test('no command or watch writes a node of a paused pool, but drift is reported'
     const { message } = condition(await testEnv.getPool('web'), 'Progressing');
     assert.ok(message.startsWith(`the pool is paused and ${text} `), message);
   };
-  // Two are of every test; ten have left by their labels.
+  // Two nodes exist in every test; ten have left by their labels.
   await testEnv.reconcile();
   await says('21 of 93 nodes wait');
   const watching = await startWatching(t, testEnv.cluster(), '--resync', '1s');

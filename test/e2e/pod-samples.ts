@@ -1,4 +1,4 @@
-/** Counts the healthy pods of each app after every change of a pod, as the server's watch tells it, and as budgets count. */
+/** Counts the healthy pods of each app after every change of a pod, as the server's watch reports it, by the rules of budgets. */
 import { get } from 'node:https';
 import { createInterface } from 'node:readline';
 import type { ControlPlane } from '../cluster/control-plane.ts';

@@ -1,4 +1,4 @@
-/** The label nodes.lailin.xyz/pool on nodes of pools with expressions, and on nodes that somebody else gave it. */
+/** The label nodes.lailin.xyz/pool on nodes of pools with expressions, and on nodes where somebody else set the label. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cliHere, kubectl } from '../cluster/harness.ts';

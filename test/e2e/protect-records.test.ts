@@ -1,4 +1,4 @@
-/** manifests/protect-records.yaml keeps a kubelet from forging the record of its node, and from nothing else. */
+/** manifests/protect-records.yaml keeps a kubelet from forging the record of its node, and allows everything else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAINTENANCE_ANNOTATION } from '../../src/nodepool/types.ts';

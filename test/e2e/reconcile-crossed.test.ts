@@ -123,7 +123,7 @@ test('ends with an error when the server answers conflict forever', async () => 
   const [summary] = await testEnv.reconcileWith(
     override(cluster, { pools: { setFinalizers: async () => ({ kind: 'conflict' }) } }),
   );
-  assert.match(summary?.error?.message ?? '', /cannot patch NodePool "w": the cluster keeps answering conflict/);
+  assert.match(summary?.error?.message ?? '', /cannot patch NodePool "w": the server keeps answering with a conflict/);
 });
 
 test('repeats neither status writes nor events for the same failures', async () => {

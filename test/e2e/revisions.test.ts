@@ -119,7 +119,7 @@ test('needs one list per run, and one write per spec without a revision', async 
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await testEnv.reconcile();
   assert.deepEqual(await asked(), ['list']);
-  // As of an earlier version, which kept none of it.
+  // Like an earlier version, which kept no revisions.
   const [ofThree] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('three'));
   await api().expect('DELETE', `${REVISIONS}/${ofThree?.metadata.name}`);
   await testEnv.reconcile();
@@ -137,7 +137,7 @@ test('the watch lists all revisions at its start, and writes those of changed po
   await testEnv.pool('web', { labels: { tier: '1' } });
   await testEnv.pool('other', { labels: { tier: '1' } });
   await testEnv.reconcile();
-  // As of an earlier version, which kept none of it.
+  // Like an earlier version, which kept no revisions.
   const [first] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('other'));
   await api().expect('DELETE', `${REVISIONS}/${first?.metadata.name}`);
   const since = (await readAudit(testEnv.cluster())).length;
@@ -158,7 +158,7 @@ test('the watch lists all revisions at its start, and writes those of changed po
   await eventually('the cause is kept', async () => (await cause()) === 'a better tier');
   await tier('1');
   await eventually('it is rolled back', updated('1'));
-  // A reconcile under way may have written the node by the newer spec; the next one keeps it.
+  // A reconcile in flight may have written the node by the newer spec; the next one keeps it.
   await eventually('it is kept', async () => (await ofWeb()).map(({ revision }) => revision).join() === '2,3');
   await watching.end();
 });

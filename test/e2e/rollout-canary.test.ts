@@ -1,4 +1,4 @@
-/** spec.rollout on a real API server: what must not let the others through before the canary has settled. */
+/** spec.rollout on a real API server: no other node changes before the canary has settled. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

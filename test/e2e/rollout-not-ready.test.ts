@@ -1,4 +1,4 @@
-/** spec.rollout on a real API server: nodes that are NotReady do not keep a rollout from its end. */
+/** spec.rollout on a real API server: a rollout completes although nodes are NotReady. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';

@@ -1,4 +1,4 @@
-/** spec.rollout on a real API server: nodes that are NotReady prove nothing, and a stop is remembered for its spec. */
+/** spec.rollout on a real API server: NotReady nodes do not count as settled, and a stop is remembered for its spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORD_ANNOTATION, type RolloutStrategy, TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';

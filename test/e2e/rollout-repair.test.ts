@@ -1,4 +1,4 @@
-/** Members that wait for their turn in a rollout keep the spec that they have: drift and startup taints do not wait. */
+/** Members that wait for their turn in a rollout keep their spec: drift and startup taints do not wait. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setCondition, setReady } from '../cluster/nodes.ts';

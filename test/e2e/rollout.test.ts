@@ -1,4 +1,4 @@
-/** spec.rollout on a real API server: limits sampled from a watch, canary, stop, restart, and what is said about it. */
+/** spec.rollout on a real API server: limits sampled from a watch, canary, stop, restart, and their messages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

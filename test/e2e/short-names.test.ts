@@ -78,7 +78,7 @@ test('refuses short names of several nodes or of nodes outside the pool', async 
     await refused(args, 1, ambiguous);
   for (const command of ['cordon', 'uncordon', 'drain'])
     await refused([command, 'gpu', '--node', 'twin'], 1, ambiguous.replace('node "', '--node: node "'));
-  const outside = `error: --node: node "${C}" is not a member of nodepool gpu; next: list the members with \`kubectl nodepool describe gpu\``;
+  const outside = `error: --node: node "${C}" is not a member of pool gpu; next: list the members with \`kubectl nodepool describe gpu\``;
   for (const command of ['cordon', 'drain']) await refused([command, 'gpu', '--node', 'ip-10-0-2-15'], 1, outside);
   // The name of another node is not the short name of a member.
   await testEnv.nodes({ name: 'ip-10-0-1-15' });

@@ -1,4 +1,4 @@
-/** A controller whose cache of pools lags behind its cache of nodes, on the API server: it writes no older spec back. */
+/** A controller whose cache of pools lags behind its cache of nodes, on a real API server: the controller writes no older spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';

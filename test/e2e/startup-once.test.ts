@@ -1,4 +1,4 @@
-/** Startup taints go to young nodes, once to each: not to one whose label, record or pool was gone for a moment. */
+/** Startup taints go to young nodes, once each, also if the label, the record or the pool was gone for a moment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type NodePoolSpec, RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';
@@ -149,7 +149,7 @@ test('lifts a taint that a kubelet registers with, also with the admission polic
   assert.deepEqual(taintsOf(await testEnv.node(born)).toSorted(), ['agent:NoSchedule', 'setup:NoExecute']);
   await ok(['uninstall', '--admission', '--yes']).catch(() => '');
   await testEnv.nodes({ name: 'joins', labels: { group: 'p' }, taints: own });
-  // As when a person runs reconcile once an hour: the node that was born in the pool is not young by then.
+  // As when a person runs reconcile once an hour: the node that was born in the pool is no longer young.
   await testEnv.reconcile('p');
   assert.deepEqual(await startupOf('joins'), { 'agent:NoSchedule': '', 'setup:NoExecute': '' });
   await startWatching(t, testEnv.cluster());

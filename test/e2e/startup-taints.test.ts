@@ -1,4 +1,4 @@
-/** spec.startupTaints on a real API server: given once, to nodes that join, and lifted when their condition is True. */
+/** spec.startupTaints on a real API server: set once on nodes that join, and removed when their condition is True. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -257,7 +257,7 @@ test('create and edit set startup taints by flags, and describe, diff and nodes 
     why,
     /startup taint agent=starting:NoSchedule: on the node until the condition AgentReady of the node is True\n/,
   );
-  assert.match(why, /startup taint setup:NoSchedule: lifted, removed or never set; not set again/);
+  assert.match(why, /startup taint setup:NoSchedule: removed or never set; not set again/);
   await agentReady('a', 'True');
   assert.match((await unchanged(['diff'])).stdout, /^ {2}- taint agent=starting:NoSchedule +\(condition\)$/m);
   await ok(['edit', 'p', '--startup-taint', 'agent:NoSchedule-', '--startup-taint', 'setup=v2:NoSchedule']);

@@ -1,4 +1,4 @@
-/** A pool that cannot be released: its status, and every screen of it, says which write fails and why. */
+/** A pool that cannot be released: its status and every screen say which write fails and why. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Pools of the earlier operator: a node keeps what it had before it joined, however the takeover went. */
+/** Pools of the earlier operator: a node keeps the values that it had before it joined, in every takeover. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Pools of the earlier operator whose nodes wait: nodes that join meanwhile keep what they had before. */
+/** Pools of the earlier operator whose nodes wait: nodes that join meanwhile keep their own values. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type NodePoolSpec, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';

@@ -63,7 +63,7 @@ export interface TestEnv {
   dryRun(...names: string[]): Promise<PoolSummary[]>;
   /** Reconciles with another cluster port. */
   reconcileWith(cluster: ClusterPort, ...names: string[]): Promise<PoolSummary[]>;
-  /** As if that time had passed since the nodes registered: the time of the server is what decides. */
+  /** Reconciles as if the nodes had registered earlier: the server's time decides. */
   reconcileLater(minutes: number): Promise<PoolSummary[]>;
   delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
   warnings: string[];

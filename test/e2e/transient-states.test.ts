@@ -1,4 +1,4 @@
-/** States that pass: the flag and the annotation that name more keys, warnings, and consent to what comes back. */
+/** Transient states: the flag and the annotation that name more keys, warnings, and consent to restored taints. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

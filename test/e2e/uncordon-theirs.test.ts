@@ -1,4 +1,4 @@
-/** Nodes that somebody had cordoned before a maintenance or a drain, and what an uncordon does with them. */
+/** Nodes that somebody had cordoned before a maintenance or a drain, and how an uncordon treats them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cliHere, kubectl } from '../cluster/harness.ts';

@@ -55,7 +55,7 @@ test('with --dry-run=server writes nothing, and refuses --watch and --concurrenc
   await run('r', '--dry-run=server', /\(server dry run\)/);
   await run('c', '--dry-run=server', /\(server dry run\)/);
   await run('D', '--dry-run=server --force', /\(server dry run\)/);
-  await run('r', '--watch --leader-elect', /^error: --watch cannot be given here: it needs a process of its own/m);
+  await run('r', '--watch --leader-elect', /^error: --watch cannot be given here: this flag needs a new process/m);
   await run('r', '--concurrency=1', /^error: --concurrency cannot be given here: the connection .* is already open/m);
   assert.deepEqual(await versions(), before);
 });

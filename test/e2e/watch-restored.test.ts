@@ -1,4 +1,4 @@
-/** A manager that learns of a restore of etcd while a reconcile is in flight. With a real restore: fault/restore.test.ts. */
+/** A manager that detects a restore of etcd while a reconcile is in flight. With a real restore: fault/restore.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolMetrics } from '../../src/commands/reconcile/pool-metrics.ts';

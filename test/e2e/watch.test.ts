@@ -75,7 +75,7 @@ test('logs each status change on one line', async t => {
     .trim()
     .split('\n')
     .map(line => JSON.parse(line));
-  const reported = entries.filter(({ message }) => message.startsWith('status of nodepool one: '));
+  const reported = entries.filter(({ message }) => message.startsWith('status of pool one: '));
   assert.deepEqual(
     reported.map(({ level, pool, status, nodeCount, readyNodeCount }) => [
       level,
@@ -89,7 +89,7 @@ test('logs each status change on one line', async t => {
       ['info', 'one', 503, 1, 0],
     ],
   );
-  assert.equal(reported[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 node ready');
+  assert.equal(reported[1]?.message, 'status of pool one: 503 NotReady, 0 of 1 node ready');
   assert.ok(
     entries.some(({ level, key }) => level === 'debug' && key === 'one'),
     '-v 4 tells of each reconcile',
@@ -212,7 +212,7 @@ test('the first Ctrl-C waits for writes in progress, the second exits at once', 
   process.kill(apiserver, 'SIGSTOP');
   t.after(() => process.kill(apiserver, 'SIGCONT'));
   watching.child.kill('SIGCONT');
-  await eventually('its write is under way', () => patches() > before);
+  await eventually('its write is in flight', () => patches() > before);
 
   const exit = watching.end();
   await eventually('it is stopping', () => /shutting down: finishing in-flight reconciles/.test(watching.log()));

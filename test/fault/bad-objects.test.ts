@@ -112,10 +112,7 @@ row(
     for (const name of ['spec-string', 'labels-number', 'taints-string', 'taint-null', 'selector-string']) {
       const { code, stderr } = await cli(testEnv.cluster(), ['edit', name, '--label', 'x=y']);
       assert.equal(code, 1);
-      assert.match(
-        stderr,
-        new RegExp(`^error: nodepool ${name}: spec.*: expected .*; next: fix the pool in your editor`),
-      );
+      assert.match(stderr, new RegExp(`^error: pool ${name}: spec.*: expected .*; next: fix the pool in your editor`));
     }
 
     // Another process sees them all for the first time; and the validation rules apply again, also to existing objects.

@@ -61,7 +61,7 @@ async function complete(history: History): Promise<void> {
   await history.sees(String(newest));
 }
 
-/** That all nodes have joined, nothing of the pool counts as displaced, and nothing is left of it after its deletion. */
+/** Asserts that all nodes have joined, no value of the pool counts as displaced, and none is left after its deletion. */
 async function judgeEnd(history: History, names: readonly string[]): Promise<void> {
   const joined = () =>
     [...current(history)].filter(([, { record, birthRecord }]) => record?.pool === 'p' && !birthRecord);

@@ -93,7 +93,7 @@ class Chaos {
       taints.end();
     }
     const { taints: set, gone } = taints.counts();
-    tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
+    tell(`${set} NoExecute taints were set by pools with noExecute: Drain, after ${gone} pods were gone`);
     tell(this.#summary());
     return this.#counts;
   }

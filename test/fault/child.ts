@@ -39,7 +39,7 @@ export class Child {
   async synced(ms?: number): Promise<void> {
     const isSynced = () => this.#log.includes('caches have synced') || !this.isAlive;
     await eventually('the caches sync', isSynced, ms).catch((error: Error) => {
-      // The log as it is by then.
+      // The log at the time of the error.
       throw new Error(`${error.message}\n${this.#log}`, { cause: error });
     });
     if (!this.isAlive) throw new Error(`reconcile --watch has ended:\n${this.#log}`);

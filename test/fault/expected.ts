@@ -139,7 +139,7 @@ export function startupOf({ metadata, status }: LiveNode, owner: NodePoolSpec | 
   );
 }
 
-/** Makes an object large, and is of no other meaning. */
+/** Only makes an object large. */
 export const BIG_ANNOTATION = 'example.com/big';
 
 /** Without the record, and those of every node. */

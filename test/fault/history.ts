@@ -1,4 +1,4 @@
-/** Every version of nodes and pools in etcd, in its order: what was there only for a moment is seen, too. */
+/** Every version of nodes and pools in etcd, in its order, also those that existed only for a moment. */
 import { decodeEnvelope, nodeDecoder } from '../../src/kube/protobuf/objects.ts';
 import { BORN_ANNOTATION, type NodePoolSpec, RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';
 import { eventually } from '../e2e/watching.ts';

@@ -1,4 +1,4 @@
-/** Lets a process write so often, so that it can be killed between two writes. */
+/** Limits the number of a process's writes, so that it can be killed between two writes. */
 import { type Asked, isReconcileWrite, isWrite } from './asked.ts';
 import type { FaultProxy } from './proxy.ts';
 import { hang } from './treatments.ts';

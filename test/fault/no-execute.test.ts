@@ -1,4 +1,4 @@
-/** `noExecute: Drain` while `reconcile --watch` is killed again and again, and a budget allows one eviction after the other. */
+/** `noExecute: Drain` while `reconcile --watch` is killed repeatedly, and a budget allows one eviction after the other. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite, readAudit } from '../cluster/audit.ts';

@@ -1,4 +1,4 @@
-/** Every version of every node, as the server's watch tells it: what was there only for a moment is seen, too. */
+/** Every version of every node, as the server's watch reports it, also those that existed only for a moment. */
 import { get } from 'node:https';
 import { createInterface } from 'node:readline';
 import type { Taint } from '../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** Rollouts and pauses while `reconcile --watch` is killed: what counts is on the nodes and the pool. */
+/** Rollouts and pauses while `reconcile --watch` is killed: the state is on the nodes and the pool. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodePoolStatus, RolloutStrategy } from '../../src/nodepool/types.ts';

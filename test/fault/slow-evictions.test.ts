@@ -1,4 +1,4 @@
-/** Evictions that take seconds, as with a slow webhook or a budget that many ask: the rest does not wait for them. */
+/** Evictions that take seconds, as with a slow webhook or a busy budget: other work does not wait for them. */
 import assert from 'node:assert/strict';
 import { poolsWithPods } from '../e2e/draining.ts';
 import { role } from '../e2e/test-env.ts';

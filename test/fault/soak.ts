@@ -94,7 +94,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       classes.judge(churn.handlers);
       taints.judge(churn.pods.late);
       const { taints: set, gone } = taints.counts();
-      tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
+      tell(`${set} NoExecute taints were set by pools with noExecute: Drain, after ${gone} pods were gone`);
       judgeHistory(history, tell, candidates.terms);
       tell(candidates.flatness());
       isOver = true;
@@ -139,7 +139,7 @@ function assertOnlyOurs(counts: Record<string, number>): void {
   assert.deepEqual(others, []);
 }
 
-/** All of them in a random order, again and again. */
+/** All of them in a random order, repeatedly. */
 function* inRounds<T>(all: readonly T[], random: Random): Generator<T> {
   for (;;) {
     const left = [...all];

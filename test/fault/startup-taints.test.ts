@@ -1,4 +1,4 @@
-/** Startup taints while `reconcile --watch` is killed again and again, and agents remove taints and report conditions. */
+/** Startup taints while `reconcile --watch` is killed repeatedly, and agents remove taints and report conditions. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** SIGTERM to a watch that has much left to do: it begins nothing more, and another process can go on at once. */
+/** SIGTERM to a watch that has much left to do: it starts nothing new, and another process can continue at once. */
 import assert from 'node:assert/strict';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from '../e2e/draining.ts';

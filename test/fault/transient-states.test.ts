@@ -1,4 +1,4 @@
-/** States that pass while `reconcile --watch` is killed again and again, and the pool is edited and deleted. */
+/** Transient states while `reconcile --watch` is killed repeatedly, and the pool is edited and deleted. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Taint } from '../../src/nodepool/types.ts';

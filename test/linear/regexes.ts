@@ -38,7 +38,7 @@ const UNITS = [
 ];
 const ENDS = ['\u0000', '\n'];
 
-/** Texts of that length that begin as the expression. */
+/** Texts of that length that begin like a match of the expression. */
 export function* attacksOn({ source }: RegExp, length: number): Generator<string> {
   const [start = ''] = /^\^?((?:[A-Za-z0-9 "=_-]|\\[./-])*)/.exec(source) ?? [];
   const begin = start.replaceAll(/[\\^]/g, '');

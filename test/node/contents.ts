@@ -38,7 +38,7 @@ export async function contents(cluster: ControlPlane): Promise<Contents> {
   return { keys: keys.toSorted(), nodes, roles };
 }
 
-/** Waits for it, since controllers of Kubernetes follow later; fails with what is left, or missing. */
+/** Waits, since controllers of Kubernetes follow later; fails with leftover or missing objects. */
 export async function becomes(cluster: ControlPlane, expected: Contents | undefined): Promise<void> {
   assert.ok(expected);
   await eventually('all is as before', async () => isDeepStrictEqual(await contents(cluster), expected), 30_000).catch(

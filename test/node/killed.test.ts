@@ -1,4 +1,4 @@
-/** A program that starts a real node and is killed leaves neither processes nor files nor control groups of it. */
+/** A program that starts a real node and is killed leaves no processes, files or control groups of the node. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

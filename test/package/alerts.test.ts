@@ -1,4 +1,4 @@
-/** The alerts and the dashboard, by promtool: the rules on series that are written here, and every query on the metrics of the program. */
+/** The alerts and the dashboard, by promtool: the rules on series of this file, and every query on the metrics of the program. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ test('promtool: each alert fires exactly while its series meet the condition', a
 test('promtool: refused requests count as errors, and retried errors fire no alert', async () => {
   const cases: [name: string, series: Record<string, string>, firing: number][] = [
     ['retried', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0x9 1x50' }, 0],
-    ['retried again and again', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0+1x60' }, 0],
+    ['retried repeatedly', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0+1x60' }, 0],
     ['no error, a long --resync', { [LAST_SUCCESS]: '0x60', [ERRORS]: '0x60' }, 0],
     ['refused once', { [LAST_SUCCESS]: EVERY_10M, [FORBIDDEN]: '0x9 3x50' }, 0],
     ['refused, with nothing to write', { [LAST_SUCCESS]: EVERY_10M, [FORBIDDEN]: '_x5 1+2x50', [BUILD]: '1x60' }, 1],

@@ -1,4 +1,4 @@
-/** The values of the chart: each reaches the object that it is for, and nothing else changes. */
+/** The values of the chart: each changes its object, and nothing else. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

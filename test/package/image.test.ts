@@ -1,4 +1,4 @@
-/** The image of the controller: what is in it, that it runs as the Deployment runs it, and that registries take it. */
+/** The image of the controller: its contents, a run with the settings of the Deployment, and a push to a registry. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, readdir, readFile } from 'node:fs/promises';

@@ -44,7 +44,7 @@ test('src/ imports, at least indirectly, every other package in the bundle', () 
     expected.add(name);
     for (const each of packages) if (each.name === name) each.dependencies.forEach(add);
   };
-  // What client-node depends on is no reason: the test above names what of it is there.
+  // Dependencies of client-node are no reason: the test above names the bundled ones.
   for (const name of Object.keys(PACKAGES)) add(name);
   const others = packages.map(({ name }) => name).filter(name => !expected.has(name));
   assert.deepEqual(others, []);

@@ -34,7 +34,7 @@ test('reports a missing signature, and signing fixes it', () => {
   assert.equal(signatureFault(machO()), 'it is no signature');
   const signed = signAdHoc(machO());
   assert.equal(signatureFault(signed), undefined);
-  // What the headers say of it is where the file ends.
+  // By its headers, the signature ends at the end of the file.
   const [linkedit, command] = [32 + 72, 32 + 2 * 72];
   assert.equal(signed.readUInt32LE(command + 8) + signed.readUInt32LE(command + 12), signed.length);
   assert.equal(Number(signed.readBigUInt64LE(linkedit + 40) + signed.readBigUInt64LE(linkedit + 48)), signed.length);

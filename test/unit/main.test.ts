@@ -81,13 +81,13 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     [['version', '--output=y\n'], 'unknown output format "y\\n"; next: use one of json, yaml'],
     [
       ['version', '--color', 'alwyas'],
-      '--color: unknown value "alwyas"; use one of auto, always, never; did you mean "always"?',
+      '--color: unknown value "alwyas"; did you mean "always"?; next: use one of auto, always, never',
     ],
     [
       ['create', 'x', '--unmanaged=remove'],
-      '--unmanaged: unknown value "remove"; use one of Keep, Remove; did you mean "Remove"?',
+      '--unmanaged: unknown value "remove"; did you mean "Remove"?; next: use one of Keep, Remove',
     ],
-    [['completion', 'bsh'], 'unknown value "bsh"; use one of bash, zsh, fish, kubectl; did you mean "bash"?'],
+    [['completion', 'bsh'], 'unknown shell "bsh"; did you mean "bash"?; next: use one of bash, zsh, fish, kubectl'],
     [['version', '-v', 'x'], '--verbosity: expected an integer but received: x'],
     [['version', '-v'], 'flag --verbosity expects a value'],
     [
@@ -95,11 +95,11 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
       '--request-timeout: "soon" is not a duration; next: write it like 30s, 1m30s or 2h',
     ],
     [['install', '--dry-run', 'server'], 'unexpected argument server'],
-    [['edit'], 'missing argument NAME; next: for example: `kubectl nodepool edit worker`'],
+    [['edit'], 'missing argument NAME; next: for example, run `kubectl nodepool edit worker`'],
     [['cordon'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all'],
     [['delete', '--yes'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all'],
-    [['wait', 'x'], 'missing flag --for; next: for example: `kubectl nodepool wait worker --for=status=200`'],
-    [['move', 'x'], 'missing flag --to; next: for example: `kubectl nodepool move node-a --to gpu`'],
+    [['wait', 'x'], 'missing flag --for; next: for example, run `kubectl nodepool wait worker --for=status=200`'],
+    [['move', 'x'], 'missing flag --to; next: for example, run `kubectl nodepool move node-a --to gpu`'],
     [['delete', '-A', 'x'], 'delete has no --all-namespaces: pools are cluster-scoped; next: leave it out'],
     [['drain', 'x', '--ignore-daemonset'], 'unknown flag --ignore-daemonset; did you mean --ignore-daemonsets?'],
   ];

@@ -83,7 +83,6 @@ const ARGS: Record<string, CompletionSource> = {
   pool: { kind: 'live', what: 'pools' },
   name: { kind: 'live', what: 'pools' },
   node: { kind: 'live', what: 'members' },
-  poolOrNode: { kind: 'live', what: 'poolsAndNodes' },
   pod: { kind: 'live', what: 'pods' },
 };
 
@@ -161,5 +160,6 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
 export function sourceOfArg(command: string, { name, options }: Arg): CompletionSource {
   if (options !== undefined) return { kind: 'words', words: options };
   if (NEW_NAMES.includes(command)) return NONE;
+  if (command === 'history') return { kind: 'live', what: 'poolsAndNodes' };
   return command === 'add' && name === 'node' ? { kind: 'live', what: 'nonMembers' } : (ARGS[name] ?? NONE);
 }

@@ -118,12 +118,17 @@ const SAME: Record<string, string> = {
 /** oclif's error for an invalid value of -o. */
 const EXPECTED_FORMAT = /^Expected --output=(.*) to be one of: ([^\n]*)/s;
 
+/** The same for other flags, and for arguments. */
+const EXPECTED_VALUE = /^Expected .* to be one of: ([^\n]*)/s;
+
 /** @param error an error of oclif. Returns undefined for other errors, and if there is no suggestion. */
 export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { flags, args, message = '' } = error as { flags?: unknown; args?: unknown; message?: string };
   const [, format, formats] = EXPECTED_FORMAT.exec(message) ?? [];
   if (format !== undefined && formats !== undefined) return formatNext(format, formats.split(', '));
+  const [, values] = EXPECTED_VALUE.exec(message) ?? [];
+  if (values !== undefined) return `use one of ${values}`;
   const text = Array.isArray(flags) ? forFlag(String(flags[0]), command) : forArgument(args, command);
   return text?.replaceAll('BIN', bin);
 }

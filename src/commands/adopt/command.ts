@@ -15,7 +15,7 @@ import { impactTeller } from '../shared/impact/show-impact.ts';
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. --create creates pools that change nothing on the nodes. Each pool selects its nodes by that label, and sets the labels, taints and annotations that all of its nodes already have.\n\nLeft out: labels in the domains of Kubernetes and the clouds, and temporary taints. Also left out: annotations that kubectl annotate, edit or patch did not set, and keys whose value varies within another group.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. --create creates pools that change nothing on the nodes. Each pool selects its nodes by that label. A pool sets the labels, taints and annotations that all of its nodes already have.\n\nLeft out: labels in the domains of Kubernetes and the clouds, and temporary taints. Also left out: annotations that kubectl annotate, edit or patch did not set, and keys whose value varies within another group.';
   static override examples = [
     { description: 'List the node groups', command: '<%= config.bin %> adopt' },
     { description: 'Groups by your own label', command: '<%= config.bin %> adopt --label example.com/team' },

@@ -57,7 +57,7 @@ async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promi
   return new Map(
     taken.map(({ metadata }) => [
       metadata.name,
-      new NodepoolError('input', `nodepool ${metadata.name} was not created: ${takenText(metadata)}`, NEXT),
+      new NodepoolError('input', `pool ${metadata.name} was not created: ${takenText(metadata)}`, NEXT),
     ]),
   );
 }

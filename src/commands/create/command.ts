@@ -40,7 +40,7 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> create worker --label tier=gold --taint dedicated=worker:NoSchedule',
     },
     {
-      description: 'Make two nodes members of the pool, and reconcile it',
+      description: 'Make two nodes members of the pool, then reconcile the pool',
       command: '<%= config.bin %> create gpu --handler nvidia --nodes node-a,node-b --reconcile',
     },
     {
@@ -132,7 +132,7 @@ async function poolsToCreate(
   { io, requestTimeoutMs }: Deps,
 ): Promise<NodePool[]> {
   if (flags.filename === undefined) {
-    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
+    if (name === undefined) throw new NodepoolError('usage', 'no pool is specified', 'name a pool, or use -f FILE');
     return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
   }
   if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {

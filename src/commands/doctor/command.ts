@@ -12,7 +12,7 @@ export default class Doctor extends BaseCommand<typeof Doctor> {
   static override description =
     `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes. Prints each problem with its next step, and changes nothing. Skips checks that depend on a failed check.
 
-Exit status: 0 no errors; 1 a check found an error; 2 usage.`;
+Exit codes: 0 no errors; 1 a check found an error; 2 usage.`;
   static override examples = [
     { description: 'Problems, and the number of passed checks', command: '<%= config.bin %> doctor' },
     { description: 'Each check', command: '<%= config.bin %> doctor --all' },

@@ -18,9 +18,9 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons the nodes, then evicts the pods node by node, as kubectl drain does. First, it names pods that need a flag, budgets that never allow an eviction, and pods that fit nowhere else. Scripts need --yes for -l, --all and such budgets. To continue, run it again.
+    `Cordons the nodes, then evicts the pods node by node, as kubectl drain does. First, drain names pods that need a flag, budgets that never allow an eviction, and pods that fit nowhere else. Scripts need --yes for -l, --all and such budgets. To continue, run the command again.
 
-Exit status: 0 drained, 1 not all, 130 interrupted.`;
+Exit codes: 0 all nodes are drained, 1 some are not, 2 usage, 130 interrupted.`;
   static override examples = [
     {
       description: 'Two nodes of a pool, one after the other',

@@ -293,7 +293,7 @@ async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<'drained'
   const { options, emit } = run;
   const { clock, signal, timeoutMs, evictions } = options;
   const began = clock.now();
-  // Pods that appear later tolerate the cordon and would be evicted again and again, so they stay.
+  // Pods that appear later tolerate the cordon and would be evicted repeatedly, so they stay.
   const { evict, warnings, refusals, terminating } = await run.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
   const late = warnings.filter(({ evicts }) => evicts !== undefined && !run.warned.has(evicts));

@@ -70,7 +70,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
   }
   const plan = agreed.proposal.drainPlan;
   if (plan.pools.length === 0) showNoPools(io);
-  for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
+  for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in pool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
   // A warning has already named the nodes under maintenance by others.
   const begun = pools.filter(({ nodes }) => nodes.some(({ inOthersMaintenance }) => inOthersMaintenance !== true));

@@ -30,7 +30,7 @@ import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../shared/spec/pool
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool in an editor or by flags.';
   static override description =
-    `Without flags, edit opens KUBE_EDITOR, EDITOR or vi. With flags, edit changes only the named fields. It never overwrites concurrent changes. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
+    `Without flags, edit opens KUBE_EDITOR, EDITOR or vi. With flags, edit changes only the named fields. Concurrent changes are never overwritten. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
 
 ${EXIT_STATUS}`;
   static override examples = [
@@ -89,7 +89,7 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && result.keptRole !== undefined)
       showNote(io, keptRoleNote(args.name, result.keptRole));
-    for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);
+    for (const what of result.notFound) showWarning(io, `pool ${args.name} has no ${what}`);
     const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
     const reconciles = reconciling && deleting === undefined;

@@ -69,7 +69,7 @@ export async function editAsText(name: string, text: TextEdit, options: EditOpti
       }
       if (result.kind !== 'overlaps') {
         const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
-        throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
+        throw keep(editor, 'nothing was overwritten', `pool ${name} ${what} while it was being edited`);
       }
       problem = overlapError(name, result);
       original = result.latest;

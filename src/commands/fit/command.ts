@@ -18,7 +18,7 @@ export default class Fit extends BaseCommand<typeof Fit> {
   static override description =
     `Applies the rules of the default scheduler and prints its reasons: resources, taints, node affinity and selector, host ports, topology spread, pod affinity and anti-affinity, volumes. Rules that fit does not consider are listed below the table. If you may create pods, the server completes a pod from a file in a dry run. Nothing is written.
 
-Exit status: 0 the pod fits (with --replicas: all replicas fit), 1 it does not fit, 2 error.`;
+Exit codes: 0 the pod fits (with --replicas: all replicas fit), 1 the pod does not fit, 2 error.`;
   static override examples = [
     { description: 'A Pending pod', command: '<%= config.bin %> fit web-5d4f -n shop' },
     { description: 'Ten replicas of a Deployment', command: '<%= config.bin %> fit -f web.yaml --replicas 10' },

@@ -20,9 +20,7 @@ import type { PoolOutput, PoolsTableOptions } from './print.ts';
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
   static override description =
-    'Values of -o, as for kubectl get: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, ' +
-    'jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,…, custom-columns-file=FILE; by kubectl: go-template=…, ' +
-    'go-template-file=…, kyaml. A terminal gets a table of its width, -o wide and a pipe all columns.';
+    'On a terminal, only -o wide shows all columns. Values of -o: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE. kubectl itself prints go-template=…, go-template-file=… and kyaml.';
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> get' },
     { description: 'With handler, selector, extended resources and more', command: '<%= config.bin %> get -o wide' },
@@ -44,7 +42,7 @@ export default class Get extends BaseCommand<typeof Get> {
     output: formatFlag,
     template: Flags.string({ summary: 'Template of -o go-template.', helpValue: 'TEMPLATE' }),
     'sort-by': Flags.string({
-      summary: 'Sort by this JSONPath, as .status.nodeCount.',
+      summary: 'Sort by a JSONPath such as .status.nodeCount.',
       helpValue: 'PATH',
     }),
     ...poolSelectorFlag,
@@ -53,7 +51,7 @@ export default class Get extends BaseCommand<typeof Get> {
       helpValue: 'SELECTOR',
     }),
     resources: Flags.string({
-      summary: 'Resources to show; default CPU, memory, pods.',
+      summary: 'Resources; default CPU, memory, pods, GPUs.',
       helpValue: 'NAME,…|all',
     }),
     'label-columns': labelColumnsFlag,

@@ -11,7 +11,7 @@ import { plural } from '../../nodepool/text.ts';
 import type { Timeline, TimelineSubject } from './run.ts';
 
 const LIMITS =
-  'Not shown: expired Events (after 1 h by default), all but the last write of each field manager, and who removed a label or an annotation.';
+  'Not shown: expired Events (1 h by default), all but the last write of each field manager, and who removed labels or annotations.';
 
 export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   static override summary = 'Show who changed a pool or a node, and when.';
@@ -31,10 +31,10 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
     { description: 'For a script', command: '<%= config.bin %> history worker -o json' },
   ];
   static override args = {
-    poolOrNode: Args.string({
+    name: Args.string({
       ignoreStdin: true,
       required: true,
-      description: 'Name of the pool or node; or pool/NAME, node/NAME.',
+      description: 'Name of a pool or node, also as pool/NAME or node/NAME.',
     }),
   };
   static override flags = {
@@ -55,7 +55,7 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
     args: ArgsOf<typeof HistoryCommand>,
     { io, connect }: Deps,
   ): Promise<number> {
-    const subject = await subjectOf(args.poolOrNode);
+    const subject = await subjectOf(args.name);
     const sinceMs = since === undefined ? undefined : parseDuration(since, '--since');
     const { readTimeline } = await import('./run.ts');
     const { filterEntries, joinNodes, lastEntries } = await import('./entries.ts');

@@ -336,7 +336,7 @@ function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntr
     const detail = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
     if (!isRaised(each, revisions.slice(0, at), writer?.time))
       return { time, what: 'SpecChanged', who, detail, sources };
-    const kept = `first save of the spec of revision ${each.revision}`;
+    const kept = `spec of revision ${each.revision} saved for the first time`;
     firstSaves.push({ time, what: 'SpecChanged', who, detail: kept, sources });
     return { time: writer?.time, what: 'SpecRestored', who, detail, sources: [...sources, 'managedFields'] };
   });

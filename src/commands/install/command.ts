@@ -33,7 +33,7 @@ export default class Install extends BaseCommand<typeof Install> {
       command: '<%= config.bin %> install --policies',
     },
     {
-      description: 'The same, from a registry of your own',
+      description: 'Install the controller from a registry of your own',
       command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
     },
   ];

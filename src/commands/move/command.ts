@@ -7,7 +7,7 @@ import { moveFlags, showMoves } from '../shared/move/show-moves.ts';
 export default class Move extends BaseCommand<typeof Move> {
   static override summary = 'Move nodes to another pool.';
   static override description =
-    "One write per node changes the labels of the node selectors, removes what the old pool set, and applies the new pool's labels and taints. No node is without a pool in between.";
+    "One write per node changes the labels of the node selectors, and applies the new pool's labels and taints. The same write removes what the old pool set, so no node is without a pool in between.";
   static override examples = [
     { description: 'One node', command: '<%= config.bin %> move node-a --to gpu' },
     { description: 'All nodes of a pool', command: '<%= config.bin %> move --from old --to new' },

@@ -41,7 +41,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     output: formatFlag,
-    'sort-by': Flags.string({ summary: 'Sort by the field at this JSONPath, as .allocatable.cpu.', helpValue: 'PATH' }),
+    'sort-by': Flags.string({ summary: 'Sort by a JSONPath such as .allocatable.cpu.', helpValue: 'PATH' }),
     'label-columns': labelColumnsFlag,
     'no-headers': noHeadersFlag,
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),

@@ -72,7 +72,7 @@ const watchFlags = {
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. Values that no pool set are kept. Runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change.
+    `Sets on each node what its pool declares, and repairs drift. A node that left loses what its pool set. Also updates RuntimeClass, status and Events. Values that no pool set are kept. Runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change.
 
 ${EXIT_STATUS}`;
   static override examples = [

@@ -104,7 +104,7 @@ export class PoolMetrics {
     );
     ofStatus(
       'nodepool_startup_taints_stuck',
-      '1 while a startup taint is on a node for more than 15 minutes (condition StartupTaintsStuck), otherwise 0.',
+      '1 while a startup taint has been on a node for more than 15 minutes (condition StartupTaintsStuck), otherwise 0.',
       status => (stuckStartupIn(status) === undefined ? 0 : 1),
     );
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);

@@ -85,6 +85,6 @@ function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => voi
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
   const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
+  const message = `status of pool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
   return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }

@@ -6,7 +6,7 @@ import { moveFlags, showMoves } from '../shared/move/show-moves.ts';
 export default class Remove extends BaseCommand<typeof Remove> {
   static override summary = 'Remove nodes from a pool.';
   static override description =
-    "One write per node removes the labels of the pool's node selector and what the pool set, and restores the values that the pool replaced. If another pool also matches the node, the node joins that pool.";
+    "One write per node removes the labels of the pool's node selector and what the pool set. Values that the pool replaced are restored. If another pool also matches the node, the node joins that pool.";
   static override examples = [
     { description: 'Two nodes', command: '<%= config.bin %> remove gpu node-a node-b' },
     { description: 'Nodes with a label', command: '<%= config.bin %> remove gpu -l old=true' },

@@ -8,7 +8,7 @@ import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 export default class ReportCommand extends BaseCommand<typeof ReportCommand> {
   static override summary = 'Write an HTML page about the pools.';
   static override description =
-    'One HTML page without scripts: status and conditions of pools, maintenance, drift and who set the values, conflicts, capacity, and Events of the last hour. The page loads nothing from elsewhere, so you can print, send or attach it. It lists at most 100 nodes per table.';
+    'One HTML page without scripts: status and conditions of pools, maintenance, drift and who set the values, conflicts, capacity, and Events of the last hour. The page loads nothing from elsewhere, so you can print, send or attach it. Each table lists at most 100 nodes.';
   static override examples = [
     { description: 'A page about all pools', command: '<%= config.bin %> report > pools.html' },
     { description: 'A page about the pools of a team', command: '<%= config.bin %> report -l team=a > team-a.html' },

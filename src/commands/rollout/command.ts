@@ -24,7 +24,7 @@ export default class Rollout extends BaseCommand<typeof Rollout> {
   static override description =
     `status follows until every node has the spec of the pool, and exits 1 if the rollout stopped. pause stops all writes to the nodes of the pool. resume continues, and accepts a node that turned NotReady and so stopped the rollout. history shows the saved specs; undo rolls back to one of these specs.
 
-Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
+Exit codes: 0 done; 1 stopped, not done before the timeout, or an error; 2 usage.`;
   static override examples = [
     { description: 'Follow until all nodes have the spec', command: '<%= config.bin %> rollout status worker' },
     {
@@ -89,7 +89,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
         if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
           throw error;
         // Continues with the other pools, as kubectl does.
-        if (error instanceof DeclinedError) showNote(deps.io, `nodepool ${name}: ${error.oneLine}`);
+        if (error instanceof DeclinedError) showNote(deps.io, `pool ${name}: ${error.oneLine}`);
         else showError(deps.io, error);
         exit = EXIT.error;
       }

@@ -137,7 +137,7 @@ export async function followRollout(
     deps,
   );
   await following.finally(cancel);
-  if (isGone) throw new NodepoolError('cluster', `nodepool ${name} was deleted`);
+  if (isGone) throw new NodepoolError('cluster', `pool ${name} was deleted`);
   if (isLate || last === undefined) throw new NodepoolError('cluster', 'timed out waiting for the condition');
   return last;
 }

@@ -151,7 +151,7 @@ function restored(before: RawPool, revision: ControllerRevision): RawPool {
   const { managedFields: _managed, ...plain } = after.metadata as RawPool['metadata'] & { managedFields?: unknown };
   const errors = validatePool(coercePool({ ...after, metadata: plain }));
   if (errors.length === 0) return after;
-  throw fieldErrors(`revision ${revision.revision} of nodepool ${before.metadata.name}`, errors);
+  throw fieldErrors(`revision ${revision.revision} of pool ${before.metadata.name}`, errors);
 }
 
 function partsOf({ metadata, spec }: RawPool): object {

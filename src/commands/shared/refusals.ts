@@ -17,7 +17,7 @@ export async function valueOrRefusal<T>(work: () => Promise<T>): Promise<ValueOr
 
 export type Permitted<T> = { value: T } | { forbidden: NodepoolError };
 
-/** The result, or that the user lacks the permission; other errors are thrown. */
+/** The result, or that the request is forbidden; other errors are thrown. */
 export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
   try {
     return { value: await read };

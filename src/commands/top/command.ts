@@ -63,7 +63,8 @@ export default class Top extends BaseCommand<typeof Top> {
     }),
     'sort-by': Flags.string({
       default: 'name',
-      summary: 'Sort by name, nodes, RESOURCE (highest requested percentage first) or RESOURCE.MEASURE, as cpu.free.',
+      summary:
+        'Sort by name, nodes, RESOURCE (highest requested percentage first) or RESOURCE.MEASURE, such as cpu.free.',
       helpValue: 'KEY',
     }),
     'no-pods': Flags.boolean({ summary: 'Skip pods and metrics; show allocatable only.' }),

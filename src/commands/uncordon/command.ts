@@ -7,7 +7,7 @@ import { cordonFlags, showCordon } from '../shared/cordon/show-cordon.ts';
 export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override summary = 'Mark the nodes of pools as schedulable.';
   static override description =
-    "The same as 'kubectl uncordon' for each node. It asks first if something else cordoned a node; scripts need --yes. It also ends a maintenance; a maintenance by somebody else needs --takeover. A node that was cordoned before its maintenance stays cordoned.";
+    "The same as 'kubectl uncordon' for each node. If something else cordoned a node, uncordon asks first; scripts need --yes. uncordon also ends a maintenance; a maintenance by somebody else needs --takeover. A node that was cordoned before its maintenance stays cordoned.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> uncordon worker' },
     { description: 'Two nodes of a pool', command: '<%= config.bin %> uncordon worker --node node-1 --node node-2' },
@@ -18,7 +18,7 @@ export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override flags = {
     ...cordonFlags,
     takeover: takeoverFlag,
-    yes: yesFlag('Scripts need --yes to lift cordons by others.'),
+    yes: yesFlag('Scripts need --yes to remove cordons by others.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Uncordon>, args: ArgsOf<typeof Uncordon>, deps: Deps): Promise<number> {

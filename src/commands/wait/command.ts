@@ -17,14 +17,14 @@ export default class Wait extends BaseCommand<typeof Wait> {
   static override description =
     `Waits until every pool meets the condition, or until the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write. A status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists or is gone. condition, jsonpath, create and delete follow the rules of 'kubectl wait'. With several conditions, each pool has to meet them in order.
 
-Exit status: 0 met; 1 timeout, or a pool does not exist; 2 usage.`;
+Exit codes: 0 met; 1 timeout, or a pool does not exist; 2 usage.`;
   static override examples = [
     {
       description: 'Wait until the status of the pool is 200',
       command: '<%= config.bin %> wait worker --for=status=200',
     },
     {
-      description: 'Wait until it has three Ready nodes, for at most five minutes',
+      description: 'Wait until the pool has three Ready nodes, for at most five minutes',
       command: '<%= config.bin %> wait worker --for=ready=3 --timeout=5m',
     },
     { description: 'Wait until all pools are Ready', command: '<%= config.bin %> wait --all --for=condition=Ready' },

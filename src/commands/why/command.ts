@@ -7,7 +7,7 @@ import { nodeName, optionalNameArg, outputFlag } from '../../cli/flags.ts';
 export default class Why extends BaseCommand<typeof Why> {
   static override summary = 'Explain why a node is in a pool, or is not.';
   static override description =
-    'Compares the selector of each pool with the labels of the node, part by part, and points out near misses. For the pool that owns the node, it also shows what the pool set on the node and what the next reconcile would change. A short node name such as ip-10-0-1-15 is enough.';
+    'Compares the selector of each pool with the labels of the node, part by part, and points out near misses. For the owner, why also shows what the pool set, and what the next reconcile would change. A short node name such as ip-10-0-1-15 is enough.';
   static override examples = [
     { description: 'Of all pools', command: '<%= config.bin %> why node-a' },
     { description: 'Of one pool', command: '<%= config.bin %> why node-a gpu' },

@@ -278,7 +278,7 @@ const VALUES: Record<string, keyof AccessOptions> = {
   '--token': 'token',
 };
 
-/** Throws NodepoolError (usage) for an empty value, and for two flags that exclude each other. */
+/** Throws NodepoolError (usage) for an empty value, and for two flags that cannot be used together. */
 function checkOverrides(overrides: AccessOptions): void {
   for (const [flag, name] of Object.entries(VALUES)) {
     if (overrides[name] === '')

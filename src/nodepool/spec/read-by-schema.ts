@@ -94,7 +94,7 @@ function readObject(
       if (item !== null && item !== undefined) kept.push([name, readBySchema(item, field, at(name), reading)]);
     } else if (unknownFields === 'refused') {
       const near = suggest(name, Object.keys(fields));
-      const next = near === undefined ? {} : { next: `did you mean ${at(near)}?` };
+      const next = near === undefined ? {} : { next: `use ${at(near)}, or remove the field` };
       errors.push({ field: at(name), message: 'unknown field', ...next });
     }
   }

@@ -19,7 +19,7 @@ export function evaluate(template: Template, data: unknown, mostValues = MAX_VAL
 
 class Evaluation {
   readonly #parts: Template;
-  /** Number of evaluated `range` steps whose loops have not begun. */
+  /** Number of evaluated `range` steps whose loops have not started. */
   #opened = 0;
   /** Number of loops around the current part. */
   #depth = 0;

@@ -109,7 +109,7 @@ function fieldsOf({ labels, taints, annotations = {}, record }: Node): Map<strin
   ]);
 }
 
-/** @param what the content of the write, such as `the finalizers of nodepool a were` */
+/** @param what the content of the write, such as `the finalizers of pool a were` */
 export function poolAlteredError(what: string): NodepoolError {
   return new NodepoolError(
     'cluster',

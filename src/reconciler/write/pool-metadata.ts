@@ -71,14 +71,14 @@ export async function editPool(
     if (written.kind === 'gone') throw stillExistsError(`cannot patch NodePool "${name}"`);
     current = latest;
   }
-  throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
+  throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the server keeps answering with a conflict`);
 }
 
 /** Throws NodepoolError if the server stored other finalizers. */
 async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: ReconcilerOptions): Promise<PoolWrite> {
   const write = await cluster.pools.setFinalizers(pool, finalizers);
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
-  if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
+  if (isAltered) throw poolAlteredError(`the finalizers of pool ${pool.metadata.name} were`);
   return write;
 }
 
@@ -145,7 +145,7 @@ function setTakeover(pool: NodePool, value: Takeover, options: ReconcilerOptions
 async function annotate(pool: NodePool, value: Takeover, { cluster }: ReconcilerOptions): Promise<PoolWrite> {
   const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value);
   if (write.kind === 'written' && takeoverOf(write.pool) !== value)
-    throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of nodepool ${pool.metadata.name} was`);
+    throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of pool ${pool.metadata.name} was`);
   return write;
 }
 

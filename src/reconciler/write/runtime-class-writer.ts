@@ -178,7 +178,7 @@ async function annotate(pool: NodePool, value: string | undefined, options: Writ
   const write = async (current: NodePool): Promise<PoolWrite> => {
     const written = await cluster.pools.annotate(current, REPLACED_ANNOTATION, value);
     if (written.kind === 'written' && !isDone(written.pool))
-      throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of nodepool ${name} was`);
+      throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of pool ${name} was`);
     return written;
   };
   await editPool(known, PRESERVED_FIELD, options, current => (isDone(current) ? undefined : () => write(current)));

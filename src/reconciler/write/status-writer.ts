@@ -96,7 +96,7 @@ async function write(
       if (!isSame(pool, write.pool)) return done(undefined);
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
       const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
-      const alteration = altered.length === 0 ? undefined : alteredError(`the status of nodepool ${name}`, altered);
+      const alteration = altered.length === 0 ? undefined : alteredError(`the status of pool ${name}`, altered);
       const error = statusWritten(metadata, alteration, writeLimiter);
       if (error !== undefined) addFailure(outcome, error);
       return done(status);

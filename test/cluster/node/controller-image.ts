@@ -1,4 +1,4 @@
-/** The image of the controller on a node: of this machine's sources, as a release has it, but for this machine alone. */
+/** The image of the controller on a node: built from these sources like a release, but only for this platform. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The first process in the namespaces of the test node (start.ts): makes its network, starts containerd and the kubelet,
+ * The first process in the namespaces of the test node (start.ts): sets up its network, starts containerd and the kubelet,
  * and ends with its stdin. Everything that they start and mount ends with it.
  */
 import { spawn, spawnSync } from 'node:child_process';

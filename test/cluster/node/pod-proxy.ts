@@ -1,4 +1,4 @@
-/** An HTTP proxy into the network of the test node, whose pods no other network reaches: for who reads what they serve. */
+/** An HTTP proxy into the network of the test node, whose pods no other network reaches. Tests read metrics through the proxy. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';

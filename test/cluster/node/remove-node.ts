@@ -1,4 +1,4 @@
-/** Waits until its stdin ends, as it does when the program that started the node ends, and removes what is left of the node. */
+/** Waits until its stdin ends, which happens when the program that started the node ends. Then removes what the node left behind. */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroups } from './cgroups.ts';

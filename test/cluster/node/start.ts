@@ -60,7 +60,7 @@ export interface RealNode {
   logs(pod: string): Promise<string>;
   /** The ends of the logs of kubelet and containerd. */
   report(): Promise<string>;
-  /** Resolves when nothing of it is left. May be called again. */
+  /** Resolves when the whole node is gone. May be called again. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The answer of an HTTP proxy, however it comes. */
+/** The answer of an HTTP proxy, in any chunks. */
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';

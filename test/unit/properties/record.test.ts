@@ -1,4 +1,4 @@
-/** Records and flags: what is written is read as the same. */
+/** Records and flags: a written value is read unchanged. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';

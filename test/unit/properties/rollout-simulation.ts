@@ -1,4 +1,4 @@
-/** Nodes of a pool with spec.rollout, and what must hold at each write: by what happened, not by what the records say. */
+/** Nodes of a pool with spec.rollout, and the rules for each write, checked by the events and not by the records. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
@@ -234,7 +234,7 @@ export class Simulation {
     if (isJoin && this.#isDraining(name)) this.#joining.add(name);
     else this.#joining.delete(name);
     if (!isJoin) {
-      // What broke the node is told by what it was before its drain.
+      // The state before the drain shows what broke the node.
       const wasReady = after.ready || (isSecond && this.#changes.get(name)?.wasReady === true);
       this.#changes.set(name, { at: this.now, spec: after.labels.tier ?? '', wasReady, hasSettled: false });
       if (after.labels.tier === `t${this.spec}`) this.changed.add(name);

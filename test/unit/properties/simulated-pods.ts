@@ -69,7 +69,7 @@ export class SimulatedPods implements EvictionsClient {
     if (taints.filter(repels).every(taint => isTolerated(taint, tolerations))) this.#add(node, kind, tolerations);
   }
 
-  /** Time passes: what terminates is gone, and DaemonSets make their pods anew. */
+  /** Time passes: terminating pods are gone, and DaemonSets recreate their pods. */
   passes(): void {
     for (const [node, pods] of this.#on) {
       for (const [uid, pod] of pods) {

@@ -1,4 +1,4 @@
-/** A server that sends objects with fields of any type gets an error that names the field, and no command fails as by a bug. */
+/** A server that sends objects with fields of any type gets an error that names the field, and no command reports a bug. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

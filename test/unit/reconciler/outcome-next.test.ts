@@ -1,4 +1,4 @@
-/** What is left of a pool after a reconcile. */
+/** The work that is left after a reconcile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { emptyOutcome, nextReconcile, type PoolOutcome } from '../../../src/reconciler/outcome.ts';

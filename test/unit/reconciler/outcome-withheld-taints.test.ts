@@ -1,4 +1,4 @@
-/** What is told of NoExecute taints that were not set again. */
+/** The messages about NoExecute taints that were not set again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus } from '../../../src/nodepool/status/status.ts';

@@ -1,4 +1,4 @@
-/** Deletion and pause of pools that meet, in every order of what is known: a deleted pool releases, a paused one gets nothing. */
+/** A pool is deleted and another is paused, in every order: the deleted pool releases its nodes, the paused one gets none. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** A pool that is paused: no plan that concerns it is written, by whichever path. */
+/** A pool that is paused: no write changes its nodes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueOf } from '../../../src/nodepool/plan/plan.ts';

@@ -1,4 +1,4 @@
-/** Reconciles of a pool with spec.rollout on a fake server: what wakes it, and nodes that cannot be written. */
+/** Reconciles of a pool with spec.rollout on a fake server: what triggers the next step, and nodes that cannot be written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort, NodePatch, RawPool } from '../../../src/kube/cluster.ts';

@@ -1,4 +1,4 @@
-/** Random pods on small clusters: what is certain holds in every order of the scheduler. Everything follows from SEED. */
+/** Random pods on small clusters: certain results hold in every order of the scheduler. Everything follows from SEED. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Competitors } from '../../../src/scheduling/certainty.ts';

@@ -20,17 +20,16 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const [lacking, stale] = [nodes(true), nodes(false)];
   const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
   const have = lacking.length === 1 ? 'has' : 'have';
-  const lack =
-    pool.status?.status === undefined
-      ? `${have} these values, but no record of the pool yet`
-      : `${have} these values, but no valid record of the pool`;
+  const what = pool.status?.status === undefined ? 'missing' : 'missing or not valid';
   return [
-    ...(lacking.length === 0 ? [] : [`${plural(lacking.length, 'node')} ${lack}: ${named(lacking)}`]),
-    ...(stale.length === 0
+    ...(lacking.length === 0
       ? []
       : [
-          `${plural(stale.length, 'node')} left the pool but still ${stale.length === 1 ? 'has' : 'have'} its record: ${named(stale)}`,
+          `record is ${what} on ${plural(lacking.length, 'node')} that already ${have} the pool's values: ${named(lacking)}`,
         ]),
+    ...(stale.length === 0
+      ? []
+      : [`record is still on ${plural(stale.length, 'node')} that left the pool: ${named(stale)}`]),
     ...countsText(state, pool),
   ];
 }

@@ -11,7 +11,7 @@ import { valueOrRefusal } from '../refusals.ts';
 /** `policy`: a policy keeps kubelets from joining pools. `known`: another pool already had such a risk and warning. */
 export type Protection = 'policy' | 'known' | 'none';
 
-/** Reads nothing if no kubelet gains anything by joining one of the pools. */
+/** Reads nothing if these pools give kubelets nothing that they could not set themselves. */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests, cluster }: { manifests: Connection['manifests']; cluster: { pools: Pick<NodePoolsClient, 'list'> } },
@@ -116,5 +116,5 @@ export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodeP
 }
 
 export function unmanagedWarning(name: string): string {
-  return `pool ${name} has unmanaged: Remove: reconcile removes all labels and taints that the pool does not set from its members, including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay`;
+  return `pool ${name} has unmanaged: Remove: reconcile removes all other labels and taints from its members, including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay`;
 }

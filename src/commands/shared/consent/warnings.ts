@@ -79,7 +79,7 @@ export function firstStripWarning(
   );
   if (before || nodes.length === 0) return [];
   const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;
-  const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software, until the pool releases the nodes`;
+  const message = `pool ${name} has unmanaged: Remove: other labels and taints of ${plural(nodes.length, 'node')} are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
   return [{ message, next }];
 }
 

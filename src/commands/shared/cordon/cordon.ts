@@ -196,7 +196,7 @@ function notMembers(nodes: string[], pools: readonly string[], similar: readonly
   const verb = nodes.length === 1 ? 'is not a member' : 'are not members';
   return new NodepoolError(
     'input',
-    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}${similar.length > 0 ? meantText(similar) : ''}`,
+    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of ${noun(pools.length, 'pool')} ${pools.join(', ')}${similar.length > 0 ? meantText(similar) : ''}`,
     `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
   );
 }

@@ -9,7 +9,7 @@ export const takeoverFlag = Flags.boolean({ summary: 'Include nodes under mainte
 
 export const maintenanceFlags = {
   reason: Flags.string({ summary: 'Reason, shown to others with your name.', helpValue: 'TEXT' }),
-  until: Flags.string({ summary: 'End: 2h, 3d, 18:00 or a date.', helpValue: 'TIME' }),
+  until: Flags.string({ summary: 'End of the maintenance: 2h, 3d, 18:00 or a date.', helpValue: 'TIME' }),
   takeover: takeoverFlag,
 };
 

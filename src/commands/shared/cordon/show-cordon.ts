@@ -81,7 +81,7 @@ export async function showCordon(
     }
     ({ nodes, theirs } = agreed.proposal);
   }
-  if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
+  if (nodes.length === 0) io.err(`No nodes found in ${noun(pools.length, 'pool')} ${pools.join(', ')}.`);
   else if (change.maintenance !== undefined)
     showNote(io, requestedText(await maintenance.owner(), change.maintenance, io.now()));
   const warn = warnOnce(io);

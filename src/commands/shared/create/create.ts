@@ -189,7 +189,7 @@ function labelsFor(node: Node, pool: NodePool): LabelPatch {
 /** Throws one error with all invalid fields. */
 export function assertValid(pool: NodePool): void {
   const errors = validatePool(pool);
-  if (errors.length > 0) throw fieldErrors(`nodepool ${pool.metadata.name}`, errors);
+  if (errors.length > 0) throw fieldErrors(`pool ${pool.metadata.name}`, errors);
 }
 
 function assertDistinct(pools: NodePool[]): void {

@@ -86,7 +86,7 @@ function poolSection(reason: PoolReason, style: Style, width: number): string {
 function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {
   const what = `startup taint ${formatTaint(taint)}`;
   const again = isGivenAgain ? 'set again when the node boots' : 'not set again';
-  if (!isHeld) return `${what}: lifted, removed or never set; ${again}`;
+  if (!isHeld) return `${what}: removed or never set; ${again}`;
   return until === undefined
     ? `${what}: on the node until somebody removes it`
     : `${what}: on the node until the condition ${until} of the node is True`;

@@ -85,7 +85,7 @@ function assertReadable(pool: RawPool): void {
   if (wrong.length === 0) return;
   const next = `fix the pool in your editor: kubectl nodepool edit ${metadata.name}`;
   const errors = wrong.map(error => ({ ...error, next }));
-  throw fieldErrors(`nodepool ${metadata.name}`, errors);
+  throw fieldErrors(`pool ${metadata.name}`, errors);
 }
 
 /** Throws unless the edit sets each field that the CRD dropped, because any write would lose them for good. */

@@ -71,7 +71,7 @@ export function alteredPool(sent: NodePool, answer: NodePool, before?: NodePool)
   const altered = [...names]
     .filter(name => wanted.get(name) !== found.get(name))
     .map(name => ({ name, sent: wanted.get(name), found: found.get(name) }));
-  return altered.length === 0 ? undefined : alteredError(`nodepool ${sent.metadata.name}`, altered);
+  return altered.length === 0 ? undefined : alteredError(`pool ${sent.metadata.name}`, altered);
 }
 
 /** Every value by its path: `spec.nodeSelector[kind]`, `spec.taints[gold:NoSchedule]`, `spec.handler`. */

@@ -56,7 +56,7 @@ async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> 
 export function notApplied(names: readonly string[], done: 'created' | 'edited'): EarlierWrite {
   const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
   return {
-    message: `${noun(names.length, 'nodepool')} ${names.join(', ')} ${was} ${done}, and ${its} nodes were not changed`,
+    message: `${noun(names.length, 'pool')} ${names.join(', ')} ${was} ${done}, and ${its} nodes were not changed`,
     command: `kubectl nodepool reconcile ${names.join(' ')}`,
   };
 }

@@ -212,5 +212,5 @@ function isNotIn({ name }: Node, pool: string, owner: string | undefined): Nodep
 }
 
 function stripWarning(pool: string, count: number): string {
-  return `pool ${pool} has unmanaged: Remove: labels and taints that the pool does not set (${count} in all) are removed from these nodes, including those of cloud, CNI and GPU software, until the pool releases the nodes`;
+  return `pool ${pool} has unmanaged: Remove: other labels and taints of these nodes (${count} in all) are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
 }

@@ -102,7 +102,7 @@ const VALUE_FORM = 'write a value like gold, or leave it empty';
 /** Usually an unset variable in a script. */
 const EMPTY = 'the value of the flag is empty';
 const LABEL_FORM = 'use key=value';
-const TAINT_FORM = `use key[=value]:Effect with the effect ${TAINT_EFFECTS.join(', ')}`;
+const TAINT_FORM = `use key[=value]:Effect with one of the effects ${TAINT_EFFECTS.join(', ')}`;
 const REMOVAL_FORM = 'use key[=value]:Effect- for one taint, or key- for all taints of that key';
 
 function parseLabel(text: string, flag: string, problemOf: typeof valueProblem): [key: string, value: string] {

@@ -267,7 +267,7 @@ function refusal(text: string, problem: string, next: string): NodepoolError {
 
 const FLAG = '--startup-taint';
 const OPTION = /^(until|again)=([^:]*)$/;
-const STARTUP_TAINT_FORM = 'use key[=value]:Effect,until=Condition,again=Boot; the node condition lifts the taint';
+const STARTUP_TAINT_FORM = 'use key[=value]:Effect,until=Condition,again=Boot; the node condition removes the taint';
 
 /** Parses all `--startup-taint` in a command line. */
 export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {

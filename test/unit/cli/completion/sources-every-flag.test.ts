@@ -8,7 +8,7 @@ import { answer } from './fake-names.ts';
 
 const commands = Object.entries(manifest.commands as Grammar);
 
-/** Whether the answer is of that source, in which the fake cluster has something. */
+/** Whether the answer comes from that source, for which the fake cluster has names. */
 function check(text: string, { kind }: CompletionSource, line: string): void {
   if (kind === 'files') assert.equal(text, ':0\n', line);
   else if (kind === 'none') assert.equal(text, ':4\n', line);

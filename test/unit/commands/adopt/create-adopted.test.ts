@@ -68,7 +68,7 @@ test('names a pool whose name was taken during the question or just before its c
   const creationTimestamp = '2026-01-01T00:00:00Z';
   const metadata = { creationTimestamp, managedFields: [{ manager: 'kubectl-create', time: creationTimestamp }] };
   const says =
-    'nodepool blue was not created: kubectl-create created a pool of the same name at 2026-01-01T00:00:00Z; next: run `kubectl nodepool adopt` to list the remaining pools';
+    'pool blue was not created: kubectl-create created a pool of the same name at 2026-01-01T00:00:00Z; next: run `kubectl nodepool adopt` to list the remaining pools';
   const nodes = [node('a', 'red'), node('b', 'blue')];
   for (const nodeSelector of [{ team: 'blue' }, { other: 'x' }]) {
     const blue = aPool({ nodeSelector }, { ...metadata, name: 'blue', uid: 'theirs' });

@@ -252,7 +252,7 @@ test('reports outdated counts and records', () => {
   const nodes = [node('a', recorded), node('b', { ...recorded, ready: false }), node('c', { record: 'garbage' })];
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes), [
     'warning',
-    'worker: 1 node has these values, but no valid record of the pool: c',
+    "worker: record is missing or not valid on 1 node that already has the pool's values: c",
     'worker: status is out of date (3 nodes, 3 Ready; now 3 nodes, 2 Ready)',
   ]);
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes.slice(0, 1)), [

@@ -123,7 +123,7 @@ describe('draining a pool', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1', 'c drained 0/0']);
     assert.ok(!cluster.log.some(line => line.startsWith('patch b')));
     await assert.rejects(fakeDrainCluster({ nodes: three, options: { nodes: ['a', 'x'] } }).plan, {
-      message: '--node: node "x" is not a member of nodepool worker',
+      message: '--node: node "x" is not a member of pool worker',
     });
   });
 

@@ -1,4 +1,4 @@
-/** Which events are shown, and which pools are missed. */
+/** Which events are shown, and which missing pools are named. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chosenEvents } from '../../../../src/commands/events/run.ts';

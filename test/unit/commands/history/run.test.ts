@@ -24,7 +24,7 @@ test('prints what a revision changed, and which revision an undo restored', () =
   assert.deepEqual(
     detailsOf([revision(2, silver, '2026-01-02T00:00:00Z'), revision(3, gold, '2026-01-01T00:00:00Z')]),
     [
-      'SpecChanged: first save of the spec of revision 3',
+      'SpecChanged: spec of revision 3 saved for the first time',
       'SpecChanged: revision 2: the oldest saved spec',
       'SpecRestored: revision 3: - spec.handler: runc, ~ spec.labels[tier]: silver -> gold',
     ],

@@ -113,7 +113,7 @@ test('exposes the last success and invalid records, and drops deleted pools', ()
   assert.doesNotMatch(JSON.stringify(series()), /gone|forged/);
   state.removePool('web', 'web');
   assert.doesNotMatch(JSON.stringify(series()), /web/);
-  // A pool of the same name that is created later starts anew.
+  // A later pool of the same name starts at zero.
   metrics.reconcileSucceeded('web');
   state.setPool({ ...poolNamed('web', STATUS), metadata: { ...poolNamed('web').metadata, uid: 'later' } });
   assert.equal(series()['nodepool_last_success_timestamp_seconds{pool="web"}'], startedAt);

@@ -1,4 +1,4 @@
-/** A renewed certificate: the server that listens goes on, whatever the files hold. */
+/** A renewed certificate: the listening server continues, whatever the files contain. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

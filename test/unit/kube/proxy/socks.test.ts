@@ -1,4 +1,4 @@
-/** The errors of the package `socks` have no codes: these are the messages that its answers of a proxy become here. */
+/** The errors of the package `socks` have no codes: this file has our message for each of them. */
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A refused request: the body that a server sends, and the error that is made of it. */
+/** A refused request: the body that a server sends, and the resulting error. */
 import { type RequestInfo, refusal } from '../../../../src/kube/api/errors.ts';
 
 export const access = {

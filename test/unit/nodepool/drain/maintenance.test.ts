@@ -1,4 +1,4 @@
-/** The annotation of a maintenance: what others write is read, and holds only while the node is cordoned. */
+/** The annotation of a maintenance: values of others are read, and count only while the node is cordoned. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

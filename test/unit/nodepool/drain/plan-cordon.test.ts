@@ -1,4 +1,4 @@
-/** What a cordon or an uncordon writes, by the node, who asks and what is asked for. */
+/** What a cordon or an uncordon writes, for each state of the node, user and flags. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,4 +1,4 @@
-/** Plans of annotations: as labels, except that a node has only those that were kept when it was read. */
+/** Plans of annotations: as for labels, but only annotations that were kept in memory are known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';

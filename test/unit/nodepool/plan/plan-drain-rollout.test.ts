@@ -1,4 +1,4 @@
-/** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
+/** `noExecute: Drain` and spec.rollout: which changes wait for a turn, which stamp they set, and which repairs need no turn. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord, withRolloutChange } from '../../../../src/nodepool/plan/record.ts';
@@ -73,5 +73,5 @@ test('a waiting member keeps its stand-in taint, and repairs do not restore NoEx
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }, 'dedicated=x:NoSchedule')), ['dedicated=x:NoSchedule']);
   assert.deepEqual(repaired(node({ ...STAMP, ...begun })), ['dedicated=x:NoSchedule'], 'somebody removed the stand-in');
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }), { taints: [] }), [], 'the spec has it no more');
-  assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not begun');
+  assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not started');
 });

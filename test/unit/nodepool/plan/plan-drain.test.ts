@@ -1,4 +1,4 @@
-/** Plans of `noExecute: Drain`: a NoSchedule stand-in first, the taint when the pods are gone, and what becomes of both. */
+/** Plans of `noExecute: Drain`: a NoSchedule stand-in first, the taint when the pods are gone, and later changes of both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unchangedSlots } from '../../../../src/nodepool/membership/birth-record.ts';

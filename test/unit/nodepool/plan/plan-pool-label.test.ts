@@ -1,4 +1,4 @@
-/** The label nodes.lailin.xyz/pool is the program's own: its earlier value is nobody's, and is never put back. */
+/** The label nodes.lailin.xyz/pool is the program's own: an earlier value belongs to nobody and is never restored. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { strayPoolLabel } from '../../../../src/nodepool/membership/explain.ts';

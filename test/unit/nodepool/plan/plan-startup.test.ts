@@ -1,4 +1,4 @@
-/** Plans of startup taints: given to a node that joins, and never again while it stays. */
+/** Plans of startup taints: set on a node that joins, once while the node stays. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';

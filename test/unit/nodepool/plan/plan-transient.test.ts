@@ -1,4 +1,4 @@
-/** States that pass, and displaced values that are past (transient-states.ts, merge-slots.ts). */
+/** Transient states, and outdated replaced values (transient-states.ts, merge-slots.ts). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRules } from '../../../../src/nodepool/plan/merge-slots.ts';

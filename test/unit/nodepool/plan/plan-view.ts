@@ -1,4 +1,4 @@
-/** Plans as tests look at them: the kind, and what is done in the end. */
+/** Plans as tests compare them: the kind and the resulting changes. */
 import {
   dueOf,
   isRolloutStep,

@@ -1,4 +1,4 @@
-/** What is done for a member that waits for its turn in a rollout. */
+/** Changes of a member that waits for its turn in a rollout. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';

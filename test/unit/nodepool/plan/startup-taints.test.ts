@@ -1,4 +1,4 @@
-/** Startup taints that nobody lifts: which, since when, and what the status says. */
+/** Startup taints that nobody removes: which, since when, and the status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STARTING_MS, stuckStartupTaints } from '../../../../src/nodepool/plan/startup-taints.ts';

@@ -1,4 +1,4 @@
-/** What the status of a pool remembers of stopped rollouts. */
+/** Stopped rollouts in the status of a pool. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash, stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/rollout.ts';

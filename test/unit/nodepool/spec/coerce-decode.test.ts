@@ -76,9 +76,9 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
   ['no metadata', HEAD, 'f: metadata: missing', NAME],
   ['no name', { ...HEAD, metadata: {} }, 'f: metadata.name: missing', NAME],
   ['a null name', { ...HEAD, metadata: { name: null } }, 'f: metadata.name: missing', NAME],
-  ['a typing error', spec({ lables: {} }), 'f: spec.lables: unknown field', 'did you mean spec.labels?'],
-  ['a typing error at the top', { ...NAMED, sepc: {} }, 'f: sepc: unknown field', 'did you mean spec?'],
-  ['an unknown null', spec({ lables: null }), 'f: spec.lables: unknown field', 'did you mean spec.labels?'],
+  ['a typing error', spec({ lables: {} }), 'f: spec.lables: unknown field', 'use spec.labels, or remove the field'],
+  ['a typing error at the top', { ...NAMED, sepc: {} }, 'f: sepc: unknown field', 'use spec, or remove the field'],
+  ['an unknown null', spec({ lables: null }), 'f: spec.lables: unknown field', 'use spec.labels, or remove the field'],
   ['an unknown field', spec({ colour: 'x' }), 'f: spec.colour: unknown field'],
   ['a field of Object', spec({ constructor: 'x' }), 'f: spec.constructor: unknown field'],
   [
@@ -137,7 +137,7 @@ test('reports every error on its own line', () => {
   assert.deepEqual(error.message.split('\n'), [
     'f has 3 errors:',
     '  metadata.name: expected a string, found the number 1',
-    '  spec.lables: unknown field (did you mean spec.labels?)',
+    '  spec.lables: unknown field (use spec.labels, or remove the field)',
     '  spec.taints[0].effect: missing',
   ]);
 });

@@ -7,7 +7,7 @@ import { aPool } from '../fixtures.ts';
 const LIVE: LiveState = { nodes: 3, ready: 3, due: 0, drifted: 0, isInvalid: false, losesNodes: false };
 const deletionTimestamp = '2026-11-21T08:59:59Z';
 
-/** A pool whose status is of its spec. */
+/** A pool whose status describes its current spec. */
 function reconciled(status: Partial<NodePoolStatus> = {}, { paused = false, ...metadata }: Meta = {}): NodePool {
   const pool = aPool(paused ? { paused } : {}, { generation: 2, ...metadata });
   return { ...pool, status: { status: 200, nodeCount: 3, observedGeneration: 2, ...status } };

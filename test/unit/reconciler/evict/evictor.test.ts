@@ -1,4 +1,4 @@
-/** What `drain` and pools with `noExecute: Drain` share: how pods are asked about, blocked, and asked about again. */
+/** What `drain` and pools with `noExecute: Drain` share: evictions, refusals and retries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EvictionsClient, RemovalResult } from '../../../../src/kube/cluster.ts';

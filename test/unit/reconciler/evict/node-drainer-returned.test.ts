@@ -250,7 +250,7 @@ test('a new pod whose owner had no pod evicted does not count as returned', asyn
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('the record of a new drain has the time of the server', async () => {
+test("the record of a new drain has the server's time", async () => {
   const { write, server } = drained([tolerant('a')]);
   server.port.nodes.serverTime = () => new Date('2026-02-01T00:00:00.900Z');
   await write();

@@ -1,4 +1,4 @@
-/** Drains by the node writer: what keeps pods from being evicted, and the taint from being set, however late it comes. */
+/** Drains by the node writer: events that stop evictions and the taint, even at the last moment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';

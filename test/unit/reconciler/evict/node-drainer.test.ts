@@ -1,4 +1,4 @@
-/** Drains by the node writer: when it looks, what it evicts, and what it remembers. */
+/** Drains by the node writer: when they list pods, which pods they evict, and what they remember. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';

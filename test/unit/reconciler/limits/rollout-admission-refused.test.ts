@@ -1,4 +1,4 @@
-/** RefusedNodes: what is forgotten, and when. */
+/** RefusedNodes: when a refused node is forgotten. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RefusedNodes } from '../../../../src/reconciler/limits/rollout-admission.ts';

@@ -1,4 +1,4 @@
-/** When the step of a rollout is computed, and what is counted of writes that are under way. */
+/** When the step of a rollout is computed, and how writes in flight count. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';

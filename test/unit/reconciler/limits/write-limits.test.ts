@@ -81,7 +81,7 @@ const P = { name: 'p', uid: 'u', generation: 1 };
 test('doubles the delay of an altered status until the server stores it as sent', () => {
   const clock = new FakeClock();
   const writeLimiter = new WriteRateLimiter(clock);
-  const altered = new NodepoolError('cluster', 'the status of nodepool p was changed');
+  const altered = new NodepoolError('cluster', 'the status of pool p was changed');
   const written = (error?: NodepoolError) => statusWritten(P, error, writeLimiter)?.retryAfterMs;
   assertStatusFree(P, writeLimiter);
   assert.equal(written(altered), 1_000);

@@ -1,4 +1,4 @@
-/** A plan is remembered, and forgotten with every change that could change it. */
+/** A plan is cached until something changes that the plan depends on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePlan } from '../../../../src/nodepool/plan/plan.ts';

@@ -1,4 +1,4 @@
-/** Nodes that were read without annotations which their pool sets by now. */
+/** Nodes that were read before their pool set an annotation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLimiter } from '../../../../src/controller/limiter.ts';

@@ -1,4 +1,4 @@
-/** Membership changes of nodes that were deleted, or are up to date by then. */
+/** Membership changes of nodes that were deleted or became up to date before the write. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../../src/kube/cluster.ts';

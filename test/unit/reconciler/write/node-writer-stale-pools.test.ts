@@ -1,4 +1,4 @@
-/** A pool cache that lags behind the nodes: no older spec is written over a newer one, and none is taken for it for ever. */
+/** A pool cache that lags behind the nodes: no older spec is written over a newer one, and the older spec is used only for a while. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../../src/kube/cluster.ts';

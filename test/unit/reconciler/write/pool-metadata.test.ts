@@ -26,7 +26,7 @@ test('fails without node writes when a policy strips the takeover annotation', a
   const writer = aNodeWriter(cluster, state);
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
-    message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,
+    message: `annotation ${TAKEOVER_ANNOTATION} of pool worker was changed by an admission policy or webhook during the write`,
     next: 'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
   });
   assert.equal(patches, 1);

@@ -1,4 +1,4 @@
-/** Which requests keep the history of pools, and what a warning says where it cannot be kept. */
+/** Which requests keep the history of pools, and the warning if it cannot be kept. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort, ControllerRevisionsClient } from '../../../../src/kube/cluster.ts';

@@ -54,7 +54,7 @@ test('deletes nothing when fields cannot be preserved', async () => {
   const { server, write } = begin(owned({ handler: 'old' }, { labels }));
   server.keepAnnotations = () => ({});
   await assert.rejects(write(), {
-    message: `annotation ${REPLACED_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,
+    message: `annotation ${REPLACED_ANNOTATION} of pool worker was changed by an admission policy or webhook during the write`,
   });
   assert.deepEqual(server.requests, ['annotate']);
 });

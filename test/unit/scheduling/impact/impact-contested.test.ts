@@ -1,4 +1,4 @@
-/** Evicted pods that need the same room, rules about each other, and what a drain may not have to wait for. */
+/** Evicted pods that need the same room, rules about each other, and drains that may not have to wait. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderImpact } from '../../../../src/commands/shared/impact/print-impact.ts';

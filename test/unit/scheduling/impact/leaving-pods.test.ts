@@ -1,4 +1,4 @@
-/** Pods that run on where the scheduler would not put them again, by rules beside selector, node affinity and taints. */
+/** Pods that keep running but could not be scheduled there again, by rules beside selector, node affinity and taints. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';

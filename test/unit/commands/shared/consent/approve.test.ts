@@ -161,7 +161,7 @@ test('a later step asks only about other taints, and a no prints what was writte
 test('the first question after a write of the command does not mention a changed cluster', async () => {
   const io = onTerminal('y', 'y');
   let isEdited = false;
-  const written = () => (isEdited ? { message: 'nodepool p was edited', command: 'reconcile p' } : undefined);
+  const written = () => (isEdited ? { message: 'pool p was edited', command: 'reconcile p' } : undefined);
   const approve = approver({ yes: false, dryRun: false, written }, io, access);
   assert.equal(await approve({ plan: NO_CHANGE }), 'clear');
   isEdited = true;

@@ -112,9 +112,9 @@ test('finds members by name, and refuses non-members before any write', async ()
     (await findNodes('cordon', { pools: ['p', 'p'], nodes }, deps.cluster)).map(({ name }) => name);
   assert.deepEqual(await find(), ['a', 'b']);
   assert.deepEqual(await find('b'), ['b']);
-  const one = { kind: 'input', message: '--node: node "c" is not a member of nodepool p' };
+  const one = { kind: 'input', message: '--node: node "c" is not a member of pool p' };
   await assert.rejects(find('a', 'c'), one);
-  await assert.rejects(find('x', 'y'), { message: '--node: nodes "x", "y" are not members of nodepool p' });
+  await assert.rejects(find('x', 'y'), { message: '--node: nodes "x", "y" are not members of pool p' });
 });
 
 test('an uncordon after a conflict keeps a cordon that somebody set after the yes', async () => {

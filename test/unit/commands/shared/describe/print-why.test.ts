@@ -127,8 +127,8 @@ test('prints startup taints with the owner', () => {
 pool p: owns the node
   startup taint agent=x:NoSchedule: on the node until the condition AgentReady\\u001b of the node is True
   startup taint setup=x:NoSchedule: on the node until somebody removes it
-  startup taint gone=x:NoSchedule: lifted, removed or never set; not set again
-  startup taint again=x:NoSchedule: lifted, removed or never set; set again when the node boots
+  startup taint gone=x:NoSchedule: removed or never set; not set again
+  startup taint again=x:NoSchedule: removed or never set; set again when the node boots
 
 pool q: does not match`,
   );

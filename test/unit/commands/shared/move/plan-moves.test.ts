@@ -165,7 +165,7 @@ test('counts what unmanaged: Remove strips from the nodes', async () => {
   const nodes = [aNode({ name: 'n1', labels: { x: '1', y: '2' } }), aNode({ name: 'n2', labels: { z: '3' } })];
   const { warnings } = await planned([strict], nodes, { kind: 'add', nodes: ['n1', 'n2'] });
   assert.deepEqual(warnings, [
-    'pool b has unmanaged: Remove: labels and taints that the pool does not set (3 in all) are removed from these nodes, including those of cloud, CNI and GPU software, until the pool releases the nodes',
+    'pool b has unmanaged: Remove: other labels and taints of these nodes (3 in all) are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes',
   ]);
 });
 

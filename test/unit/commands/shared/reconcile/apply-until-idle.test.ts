@@ -63,7 +63,7 @@ test('an interrupted run counts nodes that are still draining, not finished ones
   assert.equal(await leftAfter([]), 2);
   assert.equal(await leftAfter(['b']), 1);
   assert.equal(await leftAfter(['a', 'b']), 0);
-  assert.equal(await leftAfter(['b'], 3), 3, 'nodes that were not begun');
+  assert.equal(await leftAfter(['b'], 3), 3, 'nodes that were not started');
 });
 
 /** Reconciles worker with these outcomes, one after the other. */
@@ -124,11 +124,11 @@ test('reports an error of the second reconcile as an error, not as an interrupti
   const { run } = await runWith([
     () => ({ ...emptyOutcome('worker'), isChanged: true }),
     () => {
-      throw new NodepoolError('cluster', 'nodepool worker was recreated');
+      throw new NodepoolError('cluster', 'pool worker was recreated');
     },
   ]);
   const [result] = await run;
-  assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'nodepool worker was recreated']);
+  assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'pool worker was recreated']);
 });
 
 test('with leavesPods, a draining pool waits only as long as other pools do', async () => {

@@ -114,7 +114,7 @@ test('diff mentions records and counts that reconcile updates, without a differe
     [],
   );
   assert.deepEqual(notes, [
-    'pool a: 1 node has these values, but no valid record of the pool: n2',
+    "pool a: record is missing or not valid on 1 node that already has the pool's values: n2",
     'pool a: status is out of date (3 nodes, 3 Ready; now 2 nodes, 2 Ready)',
   ]);
 });

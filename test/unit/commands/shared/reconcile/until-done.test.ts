@@ -1,4 +1,4 @@
-/** `reconcile --wait`: rounds that fail, find pools gone or paused, or are interrupted, and what all of them did. */
+/** `reconcile --wait`: rounds that fail, find pools gone or paused, or are interrupted, and their summary. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PoolResult } from '../../../../../src/commands/shared/reconcile/apply.ts';
