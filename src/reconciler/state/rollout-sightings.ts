@@ -74,9 +74,9 @@ export class RolloutSightings {
   }
 }
 
-/** Two changes may have the same time: it has whole seconds, and servers may differ. */
-function changeOf({ changed, rollout = '' }: Partial<AppliedRecord> = {}): string | undefined {
-  return changed === undefined ? undefined : `${changed} ${rollout}`;
+/** Two changes may have the same time: it has whole seconds, and servers may differ. The end of a drain is a change, too. */
+function changeOf({ changed, rollout = '', draining }: Partial<AppliedRecord> = {}): string | undefined {
+  return changed === undefined ? undefined : `${changed} ${rollout} ${draining === undefined ? '' : 'draining'}`;
 }
 
 function first(node: Node, record: AppliedRecord | undefined, now: number, at: number): Sighting {

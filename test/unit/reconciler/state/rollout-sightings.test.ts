@@ -22,3 +22,15 @@ test('two changes of a node with the same time are two changes', () => {
   clock.freeze(400);
   assert.equal(see(false, 'abcdef0124').changedAgo, 400);
 });
+
+test('the end of a drain is a change, also in the second in which it began', () => {
+  const clock = new FakeClock();
+  const sightings = new RolloutSightings(clock);
+  const record = { pool: 'worker', changed: CHANGED, rollout: 'abcdef0123' };
+  const see = (more: object) =>
+    sightings.see('worker', aNode(), parseRecord(JSON.stringify({ ...record, ...more })) ?? assert.fail(), NOW);
+  see({ draining: { 'a:NoExecute': '' } });
+  clock.freeze(400);
+  assert.equal(see({ draining: { 'a:NoExecute': '' } }).changedAgo, 900);
+  assert.equal(see({}).changedAgo, 0);
+});
