@@ -56,7 +56,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
   assert.match(
     terminal.screen(),
-    /nodepool person was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile person`/,
+    /pool person was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
