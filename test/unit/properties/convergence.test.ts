@@ -1,0 +1,34 @@
+/**
+ * Random runs of convergence.ts. `npm test` starts at a random seed, and `npm run fuzz` runs 20 times as many seeds. A
+ * failure prints what happened and the command that repeats it.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from './convergence.ts';
+
+/** Runs in `npm test`: about 5 s of CPU. */
+const RUNS = 200;
+const TIMEOUT_MS = 600_000;
+const TITLE = 'without a resync, all pools and nodes become as desired after faults and restarts';
+
+const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES } = process.env;
+
+async function converges(seed: number): Promise<void> {
+  const { problems, history } = await run(seed);
+  if (problems.length === 0) return;
+  const repeat = `repeat it: npm run fuzz -- --seed ${seed} --property ${JSON.stringify(TITLE)}`;
+  assert.fail([`seed ${seed}:`, ...problems, '', ...history, '', repeat].join('\n'));
+}
+
+test(TITLE, { timeout: TIMEOUT_MS }, async () => {
+  const first = Number(NODEPOOL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const runs = RUNS * Number(NODEPOOL_FUZZ_TIMES ?? 1);
+  for (let seed = first; seed < first + runs; seed++) await converges(seed);
+});
+
+test('a run restores Math.random, and the same seed repeats it', async () => {
+  const { random } = Math;
+  const { history } = await run(1);
+  assert.equal(Math.random, random);
+  assert.deepEqual((await run(1)).history, history);
+});
