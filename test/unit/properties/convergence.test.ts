@@ -7,9 +7,18 @@ import { test } from 'node:test';
 import { run } from './convergence.ts';
 
 /** Runs in `npm test`: about 5 s of CPU. */
-const RUNS = 200;
+const RUNS = 300;
 const TIMEOUT_MS = 600_000;
 const TITLE = 'without a resync, all pools and nodes become as desired after faults and restarts';
+
+/**
+ * Each seed fails without the fix that it names. Another order of random numbers in the simulation makes other runs:
+ * then find new seeds, with the fix reverted.
+ */
+const FOUND: readonly { seed: number; fix: string }[] = [
+  { seed: 118, fix: 'two pools that drain the same nodes do not block each other' },
+  { seed: 779, fix: 'a rollout continues when the node that joined has settled' },
+];
 
 const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES } = process.env;
 
@@ -24,6 +33,10 @@ test(TITLE, { timeout: TIMEOUT_MS }, async () => {
   const first = Number(NODEPOOL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
   const runs = RUNS * Number(NODEPOOL_FUZZ_TIMES ?? 1);
   for (let seed = first; seed < first + runs; seed++) await converges(seed);
+});
+
+test('runs that once stood still converge', { timeout: TIMEOUT_MS }, async t => {
+  for (const { seed, fix } of FOUND) await t.test(fix, () => converges(seed));
 });
 
 test('a run restores Math.random, and the same seed repeats it', async () => {

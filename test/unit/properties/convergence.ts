@@ -64,6 +64,8 @@ class Convergence {
   /** Kubelets and others write nodes all the time. */
   readonly #isBusy: boolean;
   readonly #nodeNames: readonly [string, ...string[]];
+  /** How probable each field of a spec is, and each role of a node. Runs differ, so that rare fields meet more often. */
+  readonly #chances: ReturnType<typeof chancesOf>;
   readonly #bugs: string[] = [];
   #process: ControllerProcess | undefined;
 
@@ -72,6 +74,7 @@ class Convergence {
     this.#cluster = new FaultyCluster(this.#clock, this.#random, line => this.#happened(line));
     this.#concurrency = this.#random.pick([1, 1, 2, 4, 32]);
     this.#isBusy = this.#random.chance(0.3);
+    this.#chances = chancesOf(this.#random);
     this.#nodeNames = ['n0', ...['n1', 'n2', 'n3', 'n4', 'n5'].slice(0, 1 + this.#random.below(5))];
   }
 
@@ -188,33 +191,39 @@ class Convergence {
   }
 
   #labels(): Record<string, string> {
-    const roles = POOLS.filter(() => this.#random.chance(0.45)).map(name => [`node-role.kubernetes.io/${name}`, '']);
+    const roles = POOLS.filter(() => this.#random.chance(this.#chances.role)).map(name => [
+      `node-role.kubernetes.io/${name}`,
+      '',
+    ]);
     const chained = this.#random.chance(0.3) ? { [CHAINED]: this.#random.pick(['1', '2']) } : {};
     return { kept: '1', ...Object.fromEntries(roles), ...chained };
   }
 
   #spec(): NodePoolSpec {
     const random = this.#random;
+    const { taints, drain, rollout, paused, chained, startup, handler } = this.#chances;
     const spec: NodePoolSpec = { labels: { tier: random.pick(['1', '2', '3']) } };
-    if (random.chance(0.3)) spec.labels = { ...spec.labels, more: random.pick(['1', '2']) };
-    if (random.chance(0.5)) {
+    if (random.chance(taints)) {
       const effect = random.pick(['NoSchedule', 'NoExecute']);
       spec.taints = [taint(`dedicated=${random.pick(['u', 'v'])}:${effect}`)];
     }
-    if (random.chance(0.6)) spec.noExecute = 'Drain';
-    if (random.chance(0.4)) {
+    if (random.chance(drain)) spec.noExecute = 'Drain';
+    if (random.chance(rollout)) {
       const strategy = { maxConcurrent: random.pick([1, 2]), settleSeconds: random.pick([0, 0, 1, 5]) };
       spec.rollout = { ...strategy, stopOnNotReady: random.chance(0.5), ...(random.chance(0.5) ? { canary: 1 } : {}) };
     }
-    if (random.chance(0.15)) spec.paused = true;
+    if (random.chance(paused)) spec.paused = true;
     if (random.chance(0.3)) spec.unmanaged = 'Remove';
-    if (random.chance(0.2)) spec.nodeSelector = { [CHAINED]: random.pick(['1', '2']) };
-    else if (random.chance(0.25)) spec.labels = { ...spec.labels, [CHAINED]: random.pick(['1', '2']) };
-    if (random.chance(0.2)) {
+    if (random.chance(chained)) {
+      const label = { [CHAINED]: random.pick(['1', '2']) };
+      if (random.chance(0.5)) spec.nodeSelector = label;
+      else spec.labels = { ...spec.labels, ...label };
+    }
+    if (random.chance(startup)) {
       const until = random.chance(0.5) ? { until: { nodeCondition: 'Ready' } } : {};
       spec.startupTaints = [{ ...taint('starting:NoSchedule'), ...until }];
     }
-    if (random.chance(0.2)) spec.handler = random.pick(['h1', 'h2']);
+    if (random.chance(handler)) spec.handler = random.pick(['h1', 'h2']);
     return spec;
   }
 
@@ -283,6 +292,19 @@ class Convergence {
       ...(plan.kind === 'none' ? [] : [`the RuntimeClass of pool ${name} is not current: ${JSON.stringify(plan)}`]),
     ];
   }
+}
+
+function chancesOf(random: RandomSource) {
+  return {
+    role: random.pick([0.3, 0.45, 0.8]),
+    taints: random.pick([0.3, 0.5, 1]),
+    drain: random.pick([0.2, 0.6, 1]),
+    rollout: random.pick([0, 0.4, 1]),
+    paused: random.pick([0, 0.1, 0.4]),
+    chained: random.pick([0, 0.4, 0.8]),
+    startup: random.pick([0, 0.2, 0.5]),
+    handler: random.pick([0, 0.2, 0.5]),
+  };
 }
 
 function withoutRecord({ record: _, ...node }: Node): Node {
