@@ -18,6 +18,8 @@ const TITLE = 'without a resync, all pools and nodes become as desired after fau
 const FOUND: readonly { seed: number; fix: string }[] = [
   { seed: 118, fix: 'two pools that drain the same nodes do not block each other' },
   { seed: 779, fix: 'a rollout continues when the node that joined has settled' },
+  { seed: 1605, fix: 'a node that joins gets its taint, also if others set its stand-in' },
+  { seed: 1705, fix: 'a status whose response was lost is corrected when its event comes late' },
 ];
 
 const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES } = process.env;
