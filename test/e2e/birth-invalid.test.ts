@@ -1,4 +1,4 @@
-/** manifests/born-in-pool.yaml and pools with an invalid spec: nodes are born where reconcile would put them. */
+/** manifests/born-in-pool.yaml and pools with an invalid spec: nodes register into the pool that reconcile would choose. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Requirement } from '../../src/nodepool/membership/label-query.ts';

@@ -1,4 +1,4 @@
-/** Nodes that are born in a pool with `noExecute: Drain`: a new node has no pods, so it has the taint from the start. */
+/** Nodes that register into a pool with `noExecute: Drain`: a new node has no pods, so it gets the taint at once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';

@@ -1,6 +1,6 @@
 /**
  * manifests/born-in-pool.yaml also gives startup taints, by the same rules as reconcile; a node that is created with
- * its record is not born, and one that is born in a pool with a rollout joins it.
+ * its record counts as a member, and one that registers into a pool with a rollout joins it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -68,7 +68,7 @@ test('a node registers complete, keeps its own settings, and reconcile writes on
   await testEnv.reconcile();
   assert.equal((await testEnv.node('a')).metadata.resourceVersion, reconciled.metadata.resourceVersion);
 
-  // The record is the one of a node that was not born in the pool.
+  // The record is that of a node that did not register into the pool.
   await without();
   await raw(cluster()).deleteAll('/api/v1/nodes');
   await gone();

@@ -33,7 +33,7 @@ const all = (what: string) => LINES.map(line => `${line} ${what}\n`).join('');
 test('refuses a server without admission policies in one line, before any write', { skip }, async () => {
   const server = await cluster().startAnother(cluster().etcdUrl, [
     '--runtime-config=admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false',
-    // It would wait for the policies for ever.
+    // It would wait for the policies forever.
     '--disable-admission-plugins=MutatingAdmissionPolicy',
   ]);
   const { ca, admin, dir } = cluster();

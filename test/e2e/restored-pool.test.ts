@@ -17,7 +17,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-/** More reads than a reconcile needs: it would go on for ever. */
+/** More reads than a reconcile needs: it would go on forever. */
 const MANY = 20;
 
 /** The state that was seen, with a later spec of pool w that the server has lost. */

@@ -149,7 +149,7 @@ test('lifts a taint that a kubelet registers with, also with the admission polic
   assert.deepEqual(taintsOf(await testEnv.node(born)).toSorted(), ['agent:NoSchedule', 'setup:NoExecute']);
   await ok(['uninstall', '--admission', '--yes']).catch(() => '');
   await testEnv.nodes({ name: 'joins', labels: { group: 'p' }, taints: own });
-  // As when a person runs reconcile once an hour: the node that was born in the pool is no longer young.
+  // As when a person runs reconcile once an hour: the node that registered into the pool is no longer young.
   await testEnv.reconcile('p');
   assert.deepEqual(await startupOf('joins'), { 'agent:NoSchedule': '', 'setup:NoExecute': '' });
   await startWatching(t, testEnv.cluster());

@@ -76,7 +76,7 @@ async function judgeEnd(history: History, names: readonly string[]): Promise<voi
   assert.deepEqual(notFree(history), [], 'all is released');
 }
 
-/** The names of nodes that were born with nothing; fails where one has a part of what the pool gives. */
+/** The names of nodes that registered without values of the pool; fails if a node has only some of them. */
 function bornFree(history: History): string[] {
   const all = births(history);
   const half = all.filter(({ state }) => ![WHOLE, FREE].includes(valuesOf(state)));

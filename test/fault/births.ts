@@ -50,7 +50,7 @@ export function valuesOf({ labels, taints, annotations }: NodeState): string {
   return JSON.stringify(values);
 }
 
-/** Of a node that was born in the pool, before anybody changed it. */
+/** Of a node that registered into the pool, before anybody changed it. */
 export const WHOLE = valuesOf({
   labels: { ...POOL.labels },
   annotations: { ...POOL.annotations },

@@ -149,7 +149,7 @@ export function annotationsOf({ annotations = {} }: LiveNode['metadata']): Recor
 }
 
 /**
- * Without the birth record of a node that waited for a paused pool when it was born (docs/decisions/0044): it says that nothing was given, and
+ * Without the birth record of a node that waited for a paused pool when it registered (docs/decisions/0044): it says that nothing was given, and
  * the first write removes it, which never comes on a node that is no pool's.
  */
 function withoutWaiting(annotations: Record<string, string>, owner: string | undefined): Record<string, string> {

@@ -121,7 +121,7 @@ export async function grant(cluster: ControlPlane): Promise<void> {
   });
 }
 
-/** The CRD, and the policy by which nodes are born in pools. */
+/** The CRD, and the policy that gives nodes the values of their pool at registration. */
 export async function installWithBirths(cluster: ControlPlane): Promise<void> {
   const { code, stderr } = await cli(cluster, ['install', '--admission']);
   assert.equal(code, 0, stderr);

@@ -82,7 +82,7 @@ export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) =>
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
 
-/** Set if too few pods would be healthy, so evictions wait for ever. @param pending evicted pods without a node */
+/** Set if too few pods would be healthy, so evictions never happen. @param pending evicted pods without a node */
 export function shortOf(
   budget: Budget,
   pending: readonly LabelledPod[],

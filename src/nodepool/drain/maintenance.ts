@@ -19,7 +19,7 @@ export interface Maintenance {
   /** RFC 3339. */
   since: string;
   reason?: string;
-  /** RFC 3339; absent: without end. */
+  /** RFC 3339; absent: open-ended. */
   until?: string;
   /** UID of the node at the time of writing. */
   uid: string;

@@ -14,7 +14,7 @@
  *   cordoned or updated: it stays in flight, and a canary, until it is Ready or gone.
  *
  * Not guaranteed: that clocks agree. A time in the future counts as now; if it is more than MAX_AHEAD_MS ahead, it is
- * ignored, so nothing waits for ever.
+ * ignored, so nothing waits forever.
  */
 import type { RolloutStrategy } from '../types.ts';
 

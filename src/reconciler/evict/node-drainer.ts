@@ -181,7 +181,7 @@ export class NodeDrainer {
     throw returnedError(plan, back, EACH_TIME);
   }
 
-  /** An interrupted row starts again, but not for ever. */
+  /** An interrupted row starts again, but not forever. */
   async #evictRow(
     plan: DrainPlan,
     entry: NodeDrain,

@@ -207,7 +207,7 @@ export class RefusedNodes {
 }
 
 // The slot of a node in the rollout of its pool during a write: from the first successful take() until end(). Whoever
-// creates it must end it; otherwise the node stays in progress for ever.
+// creates it must end it; otherwise the node stays in progress forever.
 
 export class RolloutSlot {
   readonly #admission: RolloutAdmission;

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES, NODEPOOL_FUZZ_PATH } = process.env;
 const seed = Number(NODEPOOL_FUZZ_SEED ?? 1);
 
-/** A property only computes: the limit ends one that does so for ever, also on a machine with much else to do. */
+/** A property only computes: the limit ends one that never ends, also on a machine with much else to do. */
 const TIMEOUT_MS = 600_000;
 
 /** @param runs examples in `npm test`; `npm run fuzz` tries many times as many */

@@ -70,7 +70,7 @@ test('a rollout that is edited meanwhile has the result of the original spec', a
     override(cluster, { pools: { get: async () => edited } }),
     (name, call) =>
       async (...args) => {
-        // A run that tries again for ever ends here.
+        // A run that retries forever ends here.
         assert.ok(asked.push(name) < 100, `${asked.length} requests`);
         return call(...args);
       },
