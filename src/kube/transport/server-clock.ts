@@ -1,6 +1,7 @@
 /**
- * The server's time, by the Date headers of its responses. They have whole seconds, cut off, so each allows a range of offsets from
- * our clock. The estimate moves only if it is out of that range: it comes closer with each response, and never goes back by itself.
+ * The server's time, by the Date headers of its responses. They are truncated to seconds, so each allows a range of
+ * offsets from our clock. The estimate moves only if it is outside of that range: it comes closer with each response,
+ * and goes back only if the server's clock does.
  */
 const SECOND_MS = 1_000;
 

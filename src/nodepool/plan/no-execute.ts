@@ -135,7 +135,7 @@ export interface PodsLeft {
 
 /**
  * Pods to evict before the taints are set; if there are none, the taints may be set. As in the taint eviction
- * controller, a pod stays only if it tolerates all of them without a time limit. Terminated pods and mirror pods do not count.
+ * controller, a pod stays only if it tolerates all of them without a time limit. Terminated and mirror pods do not count.
  *
  * Pods that tolerate the stand-ins, such as those of a DaemonSet that tolerates every NoSchedule, come back as soon as
  * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count such

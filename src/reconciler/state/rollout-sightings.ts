@@ -74,7 +74,7 @@ export class RolloutSightings {
   }
 }
 
-/** Two changes may have the same time: it has whole seconds, and servers may differ. The end of a drain is a change, too. */
+/** Two changes may have the same time: it has whole seconds, and servers differ. The end of a drain is a change, too. */
 function changeOf({ changed, rollout = '', draining }: Partial<AppliedRecord> = {}): string | undefined {
   return changed === undefined ? undefined : `${changed} ${rollout} ${draining === undefined ? '' : 'draining'}`;
 }
