@@ -103,14 +103,14 @@ function unsureBudgets(
 }
 
 /** Pods of one owner. */
-interface EvictedGroup extends Omit<EvictionImpact, 'next'> {
+interface EvictedGroup extends Omit<EvictionImpact, 'next' | 'pendingAfter'> {
   next: PlacedPods | undefined;
-  /** The pods in `pendingAfter`. */
+  /** The pods of `pendingAfter`. */
   lostAfter: readonly RunningPod[];
 }
 
-function withoutPods({ next, lostAfter: _, ...group }: EvictedGroup): EvictionImpact {
-  return { ...group, next: next && destinationOf(next) };
+function withoutPods({ next, lostAfter, ...group }: EvictedGroup): EvictionImpact {
+  return { ...group, next: next && destinationOf(next), pendingAfter: lostAfter.length };
 }
 
 function unplaced(next: PlacedPods | undefined): RunningPod[] {
@@ -202,11 +202,11 @@ function deletedWithJobs(failed: readonly EvictedPod[]): number | undefined {
 }
 
 /** Pods that return to their nodes are not Pending during the drain, and budgets do not miss them. */
-function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter' | 'lostAfter'> {
-  if (next === undefined) return { next, pendingAfter: 0, lostAfter: [] };
+function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'lostAfter'> {
+  if (next === undefined) return { next, lostAfter: [] };
   const isBack = ({ eviction }: RunningPod) => eviction?.mayReturn === true;
   const [pending, lostAfter] = [next.pending.filter(each => !isBack(each)), next.pending.filter(isBack)];
-  return { next: { ...next, pending }, pendingAfter: lostAfter.length, lostAfter };
+  return { next: { ...next, pending }, lostAfter };
 }
 
 /** The node with all taints that evicted pods must tolerate: the stand-in taint, and the later one. */
@@ -296,19 +296,20 @@ function blockedDrain(
   const { status, syncError } = budget;
   if (status === undefined) return { kind: 'unknown', ...of, ...(syncError === undefined ? {} : { why: syncError }) };
   const { disruptionsAllowed, currentHealthy, desiredHealthy } = status;
-  const short = shortOf(budget, lost);
-  if (short !== undefined) {
-    const allowed = Math.max(0, currentHealthy - desiredHealthy);
+  const stuckWithout = (missed: readonly PodTraits[]) => {
+    const short = shortOf(budget, missed);
     const bare = drained.filter(({ owner }) => owner === undefined).length;
-    return { kind: 'stuck', ...of, ...short, ...(bare === 0 ? {} : { notRecreated: bare }), allowed };
-  }
+    const allowed = Math.max(0, currentHealthy - desiredHealthy);
+    return short && { kind: 'stuck' as const, ...of, ...short, ...(bare === 0 ? {} : { notRecreated: bare }), allowed };
+  };
+  const stuck = stuckWithout(lost);
+  if (stuck !== undefined) return stuck;
   const returning = returningTo(budget, drained);
   if (returning !== undefined) return returning;
   // The first nodes already have their taint while the budget still counts pods on the next ones.
-  const shortLater = new Set(drained.map(({ node }) => node)).size > 1 && shortOf(budget, [...lost, ...lostAfter]);
-  if (shortLater) {
-    return { kind: 'stuck', ...of, ...shortLater, allowed: currentHealthy - desiredHealthy, certain: false };
-  }
+  const hasNext = new Set(drained.map(({ node }) => node)).size > 1;
+  const stuckLater = hasNext ? stuckWithout([...lost, ...lostAfter]) : undefined;
+  if (stuckLater !== undefined) return { ...stuckLater, certain: false };
   if (disruptionsAllowed > 0) return undefined;
   return { kind: 'waits', ...of, healthy: currentHealthy, needs: desiredHealthy };
 }

@@ -169,12 +169,18 @@ test('a drain may wait for pods that returned and have no place once their own n
   const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }];
   const spec = { ...one, nodeSelector: { pool: 'x' }, tolerations, ...near('podAntiAffinity', 'c') };
   const nodes = ['n0', 'n1', 'n2'].map(name => node(name, '10', '10', { pool: 'x' }));
-  const status = { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 };
-  const budgets = [makeBudget({ namespace: 'default', name: 'c', selector: { matchLabels: { app: 'c' } }, status })];
   const pods = nodes.map(({ name }, at) => running(`c-${at}`, name, spec));
-  const told = (changed: string[]) => impact(nodes, changed, pods, { isDrain: true, budgets }).budgets;
+  const told = (changed: string[], currentHealthy = 3) => {
+    const disruptionsAllowed = Math.max(0, currentHealthy - 2);
+    const status = { disruptionsAllowed, currentHealthy, desiredHealthy: 2, expectedPods: 3 };
+    const budgets = [makeBudget({ namespace: 'default', name: 'c', selector: { matchLabels: { app: 'c' } }, status })];
+    return impact(nodes, changed, pods, { isDrain: true, budgets }).budgets;
+  };
   assert.deepEqual(told(['n0', 'n1', 'n2']), [
     { kind: 'stuck', budget: 'default/c', pods: 3, pending: 3, needs: 2, allowed: 1, certain: false },
+  ]);
+  assert.deepEqual(told(['n0', 'n1', 'n2'], 1), [
+    { kind: 'stuck', budget: 'default/c', pods: 3, pending: 3, needs: 2, allowed: 0, certain: false },
   ]);
   // As soon as all of them may be missing, no other node waits.
   assert.deepEqual(told(['n0']), []);
