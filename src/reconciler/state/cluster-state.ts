@@ -190,10 +190,10 @@ export class ClusterState {
 
   /** @param uid of the deleted object: an object of that name with another UID stays */
   removePool(name: string, uid: string | undefined): void {
-    if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
+    const before = this.#pools.get(name);
+    if (!this.#take(before?.metadata, uid)) return;
     this.#expected.delete(name);
     this.#poolsReadAt.delete(name);
-    const before = this.#pools.get(name);
     const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
     this.#pools.delete(name);
     this.#ownerships.poolsChanged();
