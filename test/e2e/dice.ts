@@ -18,6 +18,11 @@ export class Dice {
     return from + Math.floor(this.#random() * (to - from + 1));
   }
 
+  /** From 0 up to, not including, the limit. */
+  upTo(limit: number): number {
+    return this.#random() * limit;
+  }
+
   pick<T>(from: readonly T[]): T {
     return pick(this.#random, from);
   }

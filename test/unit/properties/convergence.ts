@@ -21,11 +21,12 @@ import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.t
 import { differing, isDue, nodePlan } from '../../../src/reconciler/plan/node-plan.ts';
 import { recordedMembers, stepOf } from '../../../src/reconciler/plan/rollout-plan.ts';
 import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { Dice } from '../../e2e/dice.ts';
+import { seeded } from '../../fault/random.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 import { ControllerProcess } from './controller-process.ts';
 import { FaultyCluster } from './faulty-cluster.ts';
-import { RandomSource } from './random-source.ts';
 
 const POOLS = ['a', 'b', 'c'] as const;
 /** A label by which some pools select, and which some pools set. */
@@ -44,7 +45,7 @@ export interface Run {
 /** The same seed repeats the same run. Math.random, which the jitter of waits uses, is replaced meanwhile. */
 export async function run(seed: number): Promise<Run> {
   const original = Math.random;
-  Math.random = new RandomSource(seed + 1).next;
+  Math.random = seeded(seed + 1);
   const simulation = new Convergence(seed);
   try {
     await simulation.happens();
@@ -57,32 +58,32 @@ export async function run(seed: number): Promise<Run> {
 class Convergence {
   readonly history: string[] = [];
   readonly #clock = new FakeClock();
-  readonly #random: RandomSource;
+  readonly #random: Dice;
   readonly #cluster: FaultyCluster;
   /** Maximum number of requests at the same time. */
   readonly #concurrency: number;
   /** Kubelets and others write nodes all the time. */
   readonly #isBusy: boolean;
-  readonly #nodeNames: readonly [string, ...string[]];
+  readonly #nodeNames: readonly string[];
   /** How probable each field of a spec is, and each role of a node. Runs differ, so that rare fields meet more often. */
   readonly #chances: ReturnType<typeof chancesOf>;
   readonly #bugs: string[] = [];
   #process: ControllerProcess | undefined;
 
   constructor(seed: number) {
-    this.#random = new RandomSource(seed);
+    this.#random = new Dice(seed);
     this.#cluster = new FaultyCluster(this.#clock, this.#random, line => this.#happened(line));
     this.#concurrency = this.#random.pick([1, 1, 2, 4, 32]);
     this.#isBusy = this.#random.chance(0.3);
     this.#chances = chancesOf(this.#random);
-    this.#nodeNames = ['n0', ...['n1', 'n2', 'n3', 'n4', 'n5'].slice(0, 1 + this.#random.below(5))];
+    this.#nodeNames = ['n0', ...['n1', 'n2', 'n3', 'n4', 'n5'].slice(0, 1 + this.#random.between(0, 4))];
   }
 
   async happens(): Promise<void> {
     for (const name of POOLS) if (this.#random.chance(0.8)) this.#createPool(name);
     for (const name of this.#nodeNames) this.#createNode(name);
     this.#start();
-    const changes = 3 + this.#random.below(25);
+    const changes = 3 + this.#random.between(0, 24);
     for (let at = 0; at < changes; at++) {
       await this.#clock.advance(this.#random.upTo(this.#random.chance(0.7) ? 60 : 6_000));
       if (this.#isBusy) this.#touchNodes();
@@ -121,7 +122,7 @@ class Convergence {
     const pool = this.#cluster.pools.get(name);
     const node = this.#cluster.nodes.get(this.#random.pick(this.#nodeNames));
     const isThere = pool !== undefined && pool.metadata.deletionTimestamp === undefined;
-    const dice = this.#random.next();
+    const dice = this.#random.upTo(1);
     if (dice < 0.25 && node) this.#relabel(node);
     else if (dice < 0.35 && node) this.#removeNode(node.name);
     else if (dice < 0.45) this.#createNode(this.#random.pick(this.#nodeNames));
@@ -162,7 +163,7 @@ class Convergence {
     const { labels } = this.#cluster.storeNode(
       aNode({ name, uid, labels: this.#labels(), ready, readySince: this.#seconds(), creationTimestamp }),
     );
-    this.#cluster.addPods(name, this.#random.below(3));
+    this.#cluster.addPods(name, this.#random.between(0, 2));
     this.#happened(`node ${name} is created: ${JSON.stringify(labels)}`);
   }
 
@@ -294,7 +295,7 @@ class Convergence {
   }
 }
 
-function chancesOf(random: RandomSource) {
+function chancesOf(random: Dice) {
   return {
     role: random.pick([0.3, 0.45, 0.8]),
     taints: random.pick([0.3, 0.5, 1]),

@@ -14,9 +14,10 @@ import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import type { EventHandlers } from '../../../src/reconciler/event-handlers.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
+import type { Dice } from '../../e2e/dice.ts';
 import { NO_HISTORY } from '../../override.ts';
 import type { FakeClock } from '../controller/fake-clock.ts';
-import type { RandomSource } from './random-source.ts';
+import { pod } from '../reconciler/drained.ts';
 
 /** What a watch delivers to: the event handlers of one process, until it is killed. */
 export interface Watcher {
@@ -37,7 +38,7 @@ export class FaultyCluster {
   readonly serverTime = (): Date =>
     new Date(this.#clock.wall().getTime() - this.#random.upTo(1_000 + (this.isFaulty ? this.#skewMs : 0)));
   readonly #clock: FakeClock;
-  readonly #random: RandomSource;
+  readonly #random: Dice;
   readonly #history: (line: string) => void;
   readonly #skewMs: number;
   readonly #faultRate: number;
@@ -48,7 +49,7 @@ export class FaultyCluster {
   #version = 100;
   #uids = 0;
 
-  constructor(clock: FakeClock, random: RandomSource, history: (line: string) => void) {
+  constructor(clock: FakeClock, random: Dice, history: (line: string) => void) {
     this.#clock = clock;
     this.#random = random;
     this.#history = history;
@@ -198,19 +199,11 @@ export class FaultyCluster {
 
   #podsOn(node: string): DrainPod[] {
     const running = [...(this.#pods.get(node) ?? [])].filter(([, goneAt]) => goneAt > this.#clock.now());
-    return running.map(([uid, goneAt]) => ({
-      namespace: 'ns',
-      name: uid,
-      uid,
-      phase: 'Running',
-      creationTimestamp: '2025-01-01T00:00:00Z',
-      ...(Number.isFinite(goneAt) ? { deletionTimestamp: timestamp(this.#clock.wall()) } : {}),
-      labels: {},
-      isReady: true,
-      isMirror: false,
-      hasEmptyDir: false,
-      placement: { nodeSelector: {}, nodeTerms: undefined, tolerations: [] },
-    }));
+    const creationTimestamp = '2025-01-01T00:00:00Z';
+    return running.map(([uid, goneAt]) => {
+      const deletion = Number.isFinite(goneAt) ? { deletionTimestamp: timestamp(this.#clock.wall()) } : {};
+      return pod(uid, { uid, creationTimestamp, ...deletion });
+    });
   }
 
   /** A server that is busy may have evicted the pod. */
