@@ -5,7 +5,7 @@ import { suggest } from '../nodepool/text.ts';
 import { formatError, formatProblem, oneLine, wrapProse } from '../print/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { createLog, type Io } from './io.ts';
-import { unknownFormat } from './unknown/unknown-flag.ts';
+import { refusedValue, unknownFormat } from './unknown/unknown-flag.ts';
 
 /** The parts of an error that are printed; `lines` if its message has several lines. */
 export type ErrorText = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
@@ -173,12 +173,13 @@ function parseErrorText(error: ParseError, known: string[], args: readonly ArgCh
       return `unexpected argument ${names.join(' ')}${typed === undefined ? '' : `; ${typed}`}`;
     }
   }
-  const [, flag, value = '', options] = /^Expected (?:(--[^=\s]+)=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
-  if (options !== undefined && text.startsWith('Expected --output=')) return unknownFormat(value);
-  if (options !== undefined) {
-    const what = args.find(arg => arg.options?.join(', ') === options)?.name ?? 'value';
+  const refused = refusedValue(text);
+  if (refused?.flag === '--output') return unknownFormat(refused.value);
+  if (refused !== undefined) {
+    const { flag, value, options } = refused;
+    const what = args.find(arg => arg.options?.join() === options.join())?.name ?? 'value';
     const unknown = `unknown ${what} "${value.replaceAll('\n', ' ')}"`;
-    return `${flag === undefined ? '' : `${flag}: `}${unknown}${didYouMean(value, options.split(', '))}`;
+    return `${flag === undefined ? '' : `${flag}: `}${unknown}${didYouMean(value, options)}`;
   }
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());
   const line = head.startsWith('The following error') ? rest.join('; ') : [head, ...rest].filter(Boolean).join(' ');

@@ -115,20 +115,26 @@ const SAME: Record<string, string> = {
   '--nodes': '--node',
 };
 
-/** oclif's error for an invalid value of -o. */
-const EXPECTED_FORMAT = /^Expected --output=(.*) to be one of: ([^\n]*)/s;
+interface RefusedValue {
+  /** As `--output`; undefined for an argument. */
+  flag: string | undefined;
+  value: string;
+  options: string[];
+}
 
-/** The same for other flags, and for arguments. */
-const EXPECTED_VALUE = /^Expected .* to be one of: ([^\n]*)/s;
+/** Reads oclif's error for a value that is not one of the options. Returns undefined for other messages. */
+export function refusedValue(message: string): RefusedValue | undefined {
+  const [, flag, value = '', options] = /^Expected (?:(--[^=\s]+)=)?(.*) to be one of: ([^\n]*)/s.exec(message) ?? [];
+  return options === undefined ? undefined : { flag, value, options: options.split(', ') };
+}
 
 /** @param error an error of oclif. Returns undefined for other errors, and if there is no suggestion. */
 export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { flags, args, message = '' } = error as { flags?: unknown; args?: unknown; message?: string };
-  const [, format, formats] = EXPECTED_FORMAT.exec(message) ?? [];
-  if (format !== undefined && formats !== undefined) return formatNext(format, formats.split(', '));
-  const [, values] = EXPECTED_VALUE.exec(message) ?? [];
-  if (values !== undefined) return `use one of ${values}`;
+  const refused = refusedValue(message);
+  if (refused?.flag === '--output') return formatNext(refused.value, refused.options);
+  if (refused !== undefined) return `use one of ${refused.options.join(', ')}`;
   const text = Array.isArray(flags) ? forFlag(String(flags[0]), command) : forArgument(args, command);
   return text?.replaceAll('BIN', bin);
 }
