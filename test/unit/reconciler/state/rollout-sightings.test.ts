@@ -7,14 +7,14 @@ import { aNode } from '../../nodepool/fixtures.ts';
 
 const CHANGED = '2026-01-01T00:00:10Z';
 const NOW = Date.parse(CHANGED) + 500;
-const recordOf = (rollout: string) =>
-  parseRecord(JSON.stringify({ pool: 'worker', changed: CHANGED, rollout })) ?? assert.fail();
+const recordOf = (more: object) =>
+  parseRecord(JSON.stringify({ pool: 'worker', changed: CHANGED, ...more })) ?? assert.fail();
 
 test('two changes of a node with the same time are two changes', () => {
   const clock = new FakeClock();
   const sightings = new RolloutSightings(clock);
   const see = (ready: boolean, rollout: string) =>
-    sightings.see('worker', aNode({ ready, readySince: NOW / 1000 - 100 }), recordOf(rollout), NOW);
+    sightings.see('worker', aNode({ ready, readySince: NOW / 1000 - 100 }), recordOf({ rollout }), NOW);
   assert.equal(see(true, 'abcdef0123').wasReady, true);
   clock.freeze(400);
   const { changedAgo, wasReady } = see(false, 'abcdef0124');
@@ -26,9 +26,7 @@ test('two changes of a node with the same time are two changes', () => {
 test('the end of a drain is a change, also in the second in which it began', () => {
   const clock = new FakeClock();
   const sightings = new RolloutSightings(clock);
-  const record = { pool: 'worker', changed: CHANGED, rollout: 'abcdef0123' };
-  const see = (more: object) =>
-    sightings.see('worker', aNode(), parseRecord(JSON.stringify({ ...record, ...more })) ?? assert.fail(), NOW);
+  const see = (more: object) => sightings.see('worker', aNode(), recordOf({ rollout: 'abcdef0123', ...more }), NOW);
   see({ draining: { 'a:NoExecute': '' } });
   clock.freeze(400);
   assert.equal(see({ draining: { 'a:NoExecute': '' } }).changedAgo, 900);

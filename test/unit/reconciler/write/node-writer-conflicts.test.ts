@@ -45,15 +45,20 @@ test('writes a node once when two callers ask, and reports to the first only', a
   assert.equal((await writer.write('n1'))?.changes.length, 1, 'and the next is written again');
 });
 
-test('writes a node itself when the call that wrote it stopped, as its pool had changed', async () => {
-  const { server, writer } = begin(fresh);
+/** Whether a call is current: its pool changes with the first write, which is a conflict. */
+function untilConflict(server: ReturnType<typeof begin>['server']): () => boolean {
   let isCurrent = true;
   server.onPatch = attempt => {
     if (attempt > 1) return undefined;
     isCurrent = false;
     return { kind: 'conflict' };
   };
-  const first = writer.write('n1', () => isCurrent);
+  return () => isCurrent;
+}
+
+test('writes a node itself when the call that wrote it stopped, as its pool had changed', async () => {
+  const { server, writer } = begin(fresh);
+  const first = writer.write('n1', untilConflict(server));
   const second = writer.write('n1');
   assert.equal(await first, undefined);
   assert.equal((await second)?.to, 'worker');
@@ -63,13 +68,7 @@ test('writes a node itself when the call that wrote it stopped, as its pool had 
 
 test('begins the drain of a node itself when the call that wrote it stopped', async () => {
   const { server, writer, taints } = drained([pod('a')]);
-  let isCurrent = true;
-  server.onPatch = attempt => {
-    if (attempt > 1) return undefined;
-    isCurrent = false;
-    return { kind: 'conflict' };
-  };
-  const first = writer.write('n1', () => isCurrent);
+  const first = writer.write('n1', untilConflict(server));
   const second = writer.write('n1');
   assert.equal(await first, undefined);
   assert.equal((await second)?.to, 'worker');
