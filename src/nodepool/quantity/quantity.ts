@@ -44,6 +44,9 @@ const BINARY_SUFFIXES: ReadonlyMap<string, number> = new Map([
   ['Ei', 60],
 ]);
 
+const BINARY_NAMES = [...BINARY_SUFFIXES.keys()];
+const DECIMAL_NAMES_FROM_MILLI = [...DECIMAL_SUFFIXES.keys()].slice(2);
+
 /** a + b as Go's Add: in the format of a, or of b if a is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = a.unscaled === 0n ? b.format : a.format;
@@ -87,7 +90,7 @@ export function quantityToNumber(quantity: Quantity): number {
 export function sumQuantities(texts: readonly string[]): string {
   const sum = new Sum(addQuantities);
   for (const text of texts) sum.add(text);
-  return formatQuantity(sum.total());
+  return sum.text();
 }
 
 /** As addResourceLists(), in canonical form. */
@@ -95,7 +98,7 @@ export function sumResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
 ): ResourceList {
-  return Object.fromEntries([...addResourceLists(lists, onProblem)].map(([name, sum]) => [name, formatQuantity(sum)]));
+  return Object.fromEntries([...sumsOf(lists, onProblem)].map(([name, sum]) => [name, sum.text()]));
 }
 
 /** The sums by resource, in any order. Skips invalid quantities. @param onProblem gets the index and a sentence */
@@ -104,6 +107,14 @@ export function addResourceLists(
   onProblem: (place: number, problem: string) => void,
   only?: readonly string[],
 ): Map<string, Quantity> {
+  return new Map([...sumsOf(lists, onProblem, only)].map(([name, sum]) => [name, sum.total()]));
+}
+
+function sumsOf(
+  lists: Iterable<ResourceList>,
+  onProblem: (place: number, problem: string) => void,
+  only?: readonly string[],
+): Map<string, Sum> {
   const sums = new Map<string, Sum>();
   let place = 0;
   for (const list of lists) {
@@ -120,7 +131,7 @@ export function addResourceLists(
     }
     place += 1;
   }
-  return new Map([...sums].map(([name, sum]) => [name, sum.total()]));
+  return sums;
 }
 
 function tryToAdd(sum: Sum, text: string): string | undefined {
@@ -170,6 +181,12 @@ class Sum {
     return this.#current() ?? { unscaled: 0n, exponent: 0, format: 'DecimalSI' };
   }
 
+  /** The total in canonical form. */
+  text(): string {
+    if (this.#exact !== undefined || this.#count === undefined) return formatQuantity(this.total());
+    return formatCount(this.#count, this.#suffix);
+  }
+
   #current(): Quantity | undefined {
     if (this.#exact !== undefined) return this.#exact;
     if (this.#count === undefined) return undefined;
@@ -177,6 +194,15 @@ class Sum {
     if (this.#suffix === 'Ki') return { unscaled: count * 1024n, exponent: 0, format: 'BinarySI' };
     return { unscaled: count, exponent: this.#suffix === 'm' ? -3 : 0, format: 'DecimalSI' };
   }
+}
+
+/** As formatQuantity(), in a tenth of the time. @param count a safe integer, not negative */
+function formatCount(count: number, suffix: string): string {
+  if (count === 0) return '0';
+  const [base, suffixes] = suffix === 'Ki' ? [1024, BINARY_NAMES] : [1000, DECIMAL_NAMES_FROM_MILLI];
+  let [mantissa, place] = [count, suffixes.indexOf(suffix)];
+  for (; mantissa % base === 0 && place < suffixes.length - 1; place++) mantissa /= base;
+  return `${mantissa}${suffixes[place]}`;
 }
 
 /** A JavaScript number represents larger integers inexactly. */

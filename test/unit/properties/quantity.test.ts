@@ -55,6 +55,21 @@ function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
 const worthOf = ({ unscaled, exponent }: Quantity) => unscaled * 10n ** BigInt(exponent + 9);
 
 property(
+  'sums small integers of one suffix to the same text as exact arithmetic does',
+  fc.property(
+    fc.array(
+      fc.nat({ max: 999_999_999_999_999 }).map(n => n - (n % 1000 ** (n % 5))),
+      { minLength: 1, maxLength: 4 },
+    ),
+    fc.constantFrom('', 'm', 'Ki'),
+    (counts, suffix) => {
+      const exact = counts.map(n => parseQuantity(`${n}${suffix}`)).reduce(addQuantities);
+      assert.equal(sumQuantities(counts.map(n => `${n}${suffix}`)), formatQuantity(exact));
+    },
+  ),
+);
+
+property(
   'parses a quantity to the value of its text',
   fc.property(written, one => {
     assert.equal(worthOf(parseQuantity(textOf(one))), nanosOf(one));
