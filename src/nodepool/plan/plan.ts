@@ -206,12 +206,12 @@ export function planMerge(
   rules: PlanRules = {},
   birth: Birth = LONG_REGISTERED,
 ): NodePlan {
+  if (record !== undefined && pool !== undefined && isApplied(node, record, pool))
+    return { kind: 'same', node, owner: pool.metadata.name, previous: previousPool(node, record, pool) };
   const leaving = record !== undefined && record.pool !== pool?.metadata.name;
   const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
   const whose: PlannedNode = { node, owner: owner?.metadata.name, previous: previousPool(node, record, owner) };
   if (record === undefined && owner === undefined) return { ...whose, kind: 'same' };
-  if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return { ...whose, kind: 'same' };
-
   const policy = labelPolicy(rules);
   const labels = mergeSlots(
     policy,
@@ -350,7 +350,10 @@ function previousPool(
   return birthRecord === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
 }
 
-/** A fast check that nothing has to change, which is true for nearly all nodes. False means that a merge is needed. */
+/**
+ * A fast check that nothing has to change, which is true for nearly all nodes. False means that a merge is needed. What
+ * withoutPassed() would leave out is not applied, so it is not needed here.
+ */
 function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { metadata, spec } = owner;
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove' || record.draining !== undefined) return false;
