@@ -39,6 +39,8 @@ const OWNERS_PER_COLLECTION = 1_000;
 /** Removes evicted pods from the snapshot. Returns those that a drain never evicts. */
 export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: EvictionContext): Set<EvictedPod> {
   const never = new Set(evicted.filter(neverEvicted(budgets)));
+  const blocked = new Set([...never].flatMap(({ node, eviction }) => (eviction.mayReturn ? [] : node)));
+  for (const each of evicted) if (each.eviction.mayReturn && blocked.has(each.node)) never.add(each);
   for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
   return never;
 }
@@ -65,25 +67,90 @@ export function placeEvicted(
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new BudgetAllowances(found, budgets);
-  const afterBudgets = groups.map((group): EvictedGroup => {
+  const held = new Set<RunningPod>();
+  const goes = (each: RunningPod) => {
+    if (!drainedPods.has(each) || allowances.take(each.pod)) return true;
+    held.add(each);
+    return false;
+  };
+  const withHeld = groups.map((group): EvictedGroup => {
     const { next, blockedByBudget } = group;
     if (next === undefined || next.pending.length === 0) return group;
-    const goes = (each: RunningPod) => !drainedPods.has(each) || allowances.take(each.pod);
     const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
     return { ...group, blockedByBudget: blockedByBudget + unplaced(next).length - unplaced(gone).length, next: gone };
   });
-  if (drained.length === 0) return { evicted: afterBudgets.map(withoutPods), budgets: found };
+  if (drained.length === 0) return { evicted: withHeld.map(withoutPods), budgets: found };
+  const missing = groups.flatMap(({ next }) => unplaced(next));
+  const behind = nodesOfHeld(held, missing, budgets);
+  const isLast = (each: EvictedPod) =>
+    behind.has(each.node) && each.eviction.mayReturn && !never.has(each) && !failed.has(each);
+  const owners = behind.size === 0 ? [] : groupsOf(evicted);
+  const afterBudgets = withHeld.map((group, at) => {
+    const last = owners[at]?.group.filter(isLast) ?? [];
+    return last.length === 0 ? group : withoutLast(group, last, behind);
+  });
+
   for (const { after } of drained) setNode(snapshot, after);
   const impacts = withAfterDrain(afterBudgets, snapshot, parallel);
   const unsure = unsureBudgets(groups, impacts, budgets);
   return {
     evicted: impacts.map((each, at) => {
-      const isUnsure = unplaced(groups[at]?.next).some(({ pod }) => unsure.of(pod));
+      const waits = withHeld[at]?.blockedByBudget !== each.blockedByBudget && unsure.names.size > 0;
+      const isUnsure = waits || unplaced(groups[at]?.next).some(({ pod }) => unsure.of(pod));
       return each.blockedByBudget > 0 && isUnsure ? { ...each, mayNotBeBlocked: true } : each;
     }),
     budgets: found.map(each =>
       each.kind === 'stuck' && unsure.names.has(each.budget) ? { ...each, certain: false } : each,
     ),
+  };
+}
+
+/**
+ * Nodes with pods that stay because of a budget. The value: whether that is certain, as too few such pods are on other
+ * nodes. @param missing all pods that find no place
+ */
+function nodesOfHeld(
+  held: ReadonlySet<RunningPod>,
+  missing: readonly RunningPod[],
+  budgets: readonly Budget[],
+): Map<string, boolean> {
+  const budgetsOf = budgetMatcher(budgets);
+  const found = new Map<string, boolean>();
+  const stays = missing.filter(({ eviction }) => eviction?.isDrained && !eviction.mayReturn);
+  for (const [budget, pods] of Map.groupBy(stays, ({ pod }) => budgetsOf(pod)[0])) {
+    const count = pods.filter(each => held.has(each)).length;
+    if (budget === undefined || count === 0) continue;
+    for (const [node, here] of Map.groupBy(pods, each => each.node))
+      found.set(node, found.get(node) === true || count > pods.length - here.length);
+  }
+  return found;
+}
+
+/**
+ * Without pods that tolerate the stand-in taint, on nodes where others stay: those are evicted last (podsLeft()).
+ * @param last these pods @param behind from nodesOfHeld()
+ */
+function withoutLast(
+  group: EvictedGroup,
+  last: readonly EvictedPod[],
+  behind: ReadonlyMap<string, boolean>,
+): EvictedGroup {
+  const { next, lostAfter } = group;
+  let left = Math.max(0, last.length - lostAfter.length);
+  const nodes = new Map(next?.nodes);
+  for (const [node, count] of nodes) {
+    const fewer = Math.min(left, count);
+    left -= fewer;
+    if (fewer === count) nodes.delete(node);
+    else nodes.set(node, count - fewer);
+  }
+  return {
+    ...group,
+    next: next && { ...next, nodes },
+    lostAfter: lostAfter.slice(last.length),
+    mayReturn: group.mayReturn - last.length,
+    blockedByBudget: group.blockedByBudget + last.length,
+    ...(last.every(({ node }) => behind.get(node)) ? {} : { mayNotBeBlocked: true }),
   };
 }
 

@@ -215,6 +215,26 @@ test('pods that may return block neither the drain nor other pods of their State
   assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.blockedByBudget, 3);
 });
 
+test('pods that are evicted last stay behind a pod that a budget holds', () => {
+  const web = (at: number): RunningPod => {
+    const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+    const raw = { metadata: { namespace: 'shop', name: `web-${at}`, labels: { app: 'web' } }, spec: { tolerations } };
+    return { name: `web-${at}`, pod: readPod(raw, read), node: 'a', owner: { kind: 'ReplicaSet', name: 'web' } };
+  };
+  const told = (pods: RunningPod[], others: Node[], budgets = [budget]) => {
+    const group = impact(pods, others, true, budgets).evicted.find(({ owner }) => owner?.name === 'web');
+    const { mayReturn, pendingAfter, blockedByBudget, mayNotBeBlocked = false, next } = group ?? {};
+    return [mayReturn, pendingAfter, blockedByBudget, mayNotBeBlocked, next?.nodes.size];
+  };
+  const pods = [...three, web(0), web(1)];
+  assert.deepEqual(told(pods, []), [0, 0, 2, false, 0]);
+  assert.deepEqual(told(pods, [node('b', '1')]), [0, 0, 2, false, 0], 'although they fit elsewhere');
+  assert.deepEqual(told(pods, [node('b', '8')]), [2, 0, 0, false, 1], 'no pod is held');
+  const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
+  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
+  assert.deepEqual(told(pods, [node('b', '8')], [never]), [0, 0, 2, false, 0]);
+});
+
 test('names budgets that allow no eviction now, and budgets without a current status', () => {
   const room = [node('b', '8')];
   const status = { disruptionsAllowed: 0, currentHealthy: 2, desiredHealthy: 2, expectedPods: 3 };
