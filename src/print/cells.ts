@@ -36,11 +36,6 @@ export function statusCell(pool: NodePool, style: Style, live?: LiveState): Cell
   return { text, paint: style[PAINTS[stateWord(pool, live)] ?? 'yellow'] };
 }
 
-/** Pending changes of a node that pools pass to each other in an endless cycle, as one word. */
-export function betweenPools(circle: readonly string[]): string {
-  return `between:${circle.join(',')}`;
-}
-
 /** `Ready`, `NotReady,SchedulingDisabled`: like the start of STATUS in `kubectl get nodes`. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;

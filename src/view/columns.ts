@@ -145,13 +145,15 @@ export function nodeColumns(
     {
       title: 'STATE',
       letter: 'T',
-      cell: ({ membership, changes }) => {
+      cell: ({ membership, changes, blocked }) => {
         if (membership === undefined) return '';
+        if (blocked !== undefined) return { text: blocked, paint: style.red };
         const cell = stateCell(membership, changes, style);
         // Most nodes are in sync: colour marks the others.
         return membership.kind === 'member' && changes === 0 ? safeText(cell) : cell;
       },
-      value: ({ membership: { kind } = { kind: '' }, changes }) => kind + (kind === 'member' ? changes : ''),
+      value: ({ membership: { kind } = { kind: '' }, changes, blocked }) =>
+        blocked ?? kind + (kind === 'member' ? changes : ''),
       rank: 2,
     },
     ...(rows.some(({ node }) => node.maintenance !== undefined) ? [maintenanceColumn(style, now)] : []),

@@ -14,6 +14,7 @@ import type { Style } from '../print/style.ts';
 import { type Cell, columnWidths, fit, paintAs, safeText } from '../print/table.ts';
 import { formatTimeAndAge } from '../print/time.ts';
 import { cut, widthOf, wrap, wrapIndented } from '../print/width.ts';
+import { blockedOf } from '../reconciler/plan/blocked.ts';
 import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import { type Column, EXTRA, eventColumns, nodeColumns, poolColumns } from './columns.ts';
@@ -145,7 +146,9 @@ const TITLE_WIDTH = 14;
 function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): LabelledField[] {
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
-  const changes = allChanges(dueOf(nodePlan(clusterState, node.name)));
+  const plan = nodePlan(clusterState, node.name);
+  const changes = allChanges(dueOf(plan));
+  const blocked = blockedOf(clusterState, plan);
   const maintenance = maintenanceLine(node, now);
   const isLate = countMaintenance([node], now).overdue > 0;
   const isFine = node.ready && !node.unschedulable;
@@ -156,7 +159,7 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
     ['Name', node.name],
     ['Pool', ownership?.owner ?? NONE],
     ...(holder !== undefined && holder !== ownership?.owner
-      ? [['Owned by', `${holder}: released by the next reconcile`] as LabelledField]
+      ? [['Owned by', blocked ? holder : `${holder}: released by the next reconcile`] as LabelledField]
       : []),
     ...(ownership !== undefined && ownership.conflicting.length > 0
       ? [['Also matched by', ownership.conflicting.join(', ')] as LabelledField]
@@ -166,6 +169,9 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
       ? []
       : [['Maintenance', isLate ? { text: maintenance, paint: style.red } : maintenance] as LabelledField]),
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
+    ...(blocked === undefined
+      ? []
+      : [['Not written', { text: `${blocked.why}; next: ${blocked.next}`, paint: style.red }] as LabelledField]),
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', orNone(node.taints.map(formatTaint))],
     ['Allocatable', orNone(resources.toSorted())],

@@ -12,6 +12,7 @@ import type { NodeMembership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import type { StyledText } from '../print/table.ts';
+import { blockedOf } from '../reconciler/plan/blocked.ts';
 import { liveState } from '../reconciler/plan/live-state.ts';
 import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
@@ -41,6 +42,8 @@ export interface NodeRow {
   membership: NodeMembership | undefined;
   /** Number of changes of the next reconcile on this node. */
   changes: number;
+  /** Why it makes none, in a word. */
+  blocked?: string | undefined;
 }
 
 export interface EventRow {
@@ -94,12 +97,13 @@ export function nodeRows(clusterState: ClusterState, pool: string | undefined): 
 function nodeRow(clusterState: ClusterState, node: Node, of: string | undefined): NodeRow {
   const ownership = clusterState.ownership(node.name);
   const pool = ownership?.owner;
-  const row = { key: node.name, node, pool, changes: 0 };
+  const plan = nodePlan(clusterState, node.name);
+  const row = { key: node.name, node, pool, changes: 0, blocked: blockedOf(clusterState, plan)?.word };
   if (pool === undefined || (of !== undefined && pool !== of)) {
     const isLeaving = of !== undefined || ownership?.record !== undefined;
     return { ...row, membership: isLeaving ? { kind: 'leaving' } : undefined };
   }
-  const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
+  const changes = allChanges(dueOf(plan)).length;
   return { ...row, membership: { kind: 'member' }, changes };
 }
 

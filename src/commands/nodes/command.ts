@@ -73,6 +73,13 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const isDue = listed.some(({ changes }) => changes.length > 0);
     const nodes = isDue && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     await printPoolNodes(sort(nodes), output, io);
+    const blocked = nodes.flatMap(({ node, blocked }) =>
+      blocked === undefined ? [] : { node: node.name, ...blocked },
+    );
+    if (blocked.length > 0) {
+      const { blockedNotes } = await import('../shared/changes/blocks.ts');
+      for (const note of blockedNotes(blocked)) showNote(io, note);
+    }
     if (ownedByOthers.size > 0) showNote(io, ownedByOthersText(ownedByOthers));
     return 0;
   }

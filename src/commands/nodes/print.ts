@@ -5,7 +5,6 @@ import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import {
   annotationPairs,
-  betweenPools,
   labelHeader,
   labelTexts,
   listText,
@@ -21,6 +20,7 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
+import { blockedItem } from '../../reconciler/plan/blocked.ts';
 import { maintenanceCell, maintenanceItem } from '../shared/cordon/print-cordon.ts';
 import type { PoolNode } from '../shared/pools/nodes.ts';
 
@@ -109,8 +109,8 @@ function columnsOf(
     },
     {
       header: 'DUE',
-      cell: ({ changes, circle }, _, width) => {
-        if (circle) return { text: cut(betweenPools(circle), width), paint: style.red };
+      cell: ({ changes, blocked }, _, width) => {
+        if (blocked) return { text: cut(blocked.word, width), paint: style.red };
         const text = list(changes.map(changeText), width);
         return changes.length === 0 ? text : { text, paint: style.yellow };
       },
@@ -200,7 +200,7 @@ export function nodesDocument(nodes: PoolNode[], now: Date): Record<string, unkn
 }
 
 export function nodeItem(
-  { node, pool, leaving, applied, changes, conflicting }: PoolNode,
+  { node, pool, leaving, applied, changes, blocked, conflicting }: PoolNode,
   now: Date,
 ): Record<string, unknown> {
   const { name, labels, creationTimestamp, ready, unschedulable, taints, allocatable } = node;
@@ -217,6 +217,7 @@ export function nodeItem(
     taints,
     applied,
     changes,
+    blocked: blocked === undefined ? null : blockedItem(blocked),
     alsoMatchedBy: conflicting,
     allocatable,
   };

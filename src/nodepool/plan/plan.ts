@@ -89,6 +89,8 @@ export interface CirclePlan extends PlannedNode {
 /** The record would exceed its limits: nothing must be written, and each run reports it. */
 interface OversizedPlan extends PlannedNode {
   kind: 'oversized';
+  /** The pool of that record. */
+  pool: string;
   /** The plan would be a step of a rollout. */
   isRolloutStep: boolean;
 }
@@ -278,7 +280,7 @@ export function planMerge(
   const next = applied && formatRecord(applied);
   const addedLater = (isRolledOut ? MAX_CHANGE_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
   if (applied !== undefined && next !== undefined && isOversized(applied, next, addedLater))
-    return { ...whose, kind: 'oversized', isRolloutStep: isRolledOut };
+    return { ...whose, kind: 'oversized', pool: applied.pool, isRolloutStep: isRolledOut };
   const patch: NodePatch = {
     ...patchOf(node, labels.writes, taints.writes, annotations.writes),
     ...(isRecordDue

@@ -47,3 +47,8 @@ export function fieldErrors(
     { items },
   );
 }
+
+/** In one line, without next steps. */
+export function fieldErrorsText(errors: readonly FieldError[]): string {
+  return errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+}

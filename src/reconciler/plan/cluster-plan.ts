@@ -1,6 +1,6 @@
 /** The plan of a command for the whole cluster, for display, comparison and dry runs. Planning writes nothing. */
 import { defined } from '../../nodepool/json.ts';
-import { allChanges, type DuePlan, dueOf, endOf } from '../../nodepool/plan/plan.ts';
+import { allChanges, type DuePlan, dueOf } from '../../nodepool/plan/plan.ts';
 import {
   planRuntimeClass,
   type RuntimeClassPlan,
@@ -13,6 +13,7 @@ import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import type { FieldError } from '../../nodepool/spec/field-error.ts';
 import { specKeys } from '../../nodepool/status/status.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
+import { type BlockedNode, blockedOf } from './blocked.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { nodePlan } from './node-plan.ts';
@@ -30,10 +31,8 @@ export interface ClusterPlan {
   runtimeClasses: PlannedRuntimeClass[];
   /** Pools that are not applied, because their spec is invalid. */
   invalid: { pool: string; errors: FieldError[] }[];
-  /** Nodes that are not written: the labels of each of these pools make the node a member of another one. */
-  circles: { node: string; pools: readonly string[] }[];
-  /** Nodes that are not written: the values that their pool removes do not fit into the record. */
-  oversized: string[];
+  /** Nodes that are not written until a user changes them or a pool, except those of pools in `invalid`. */
+  blocked: BlockedNode[];
 }
 
 export type LaterPlan = DuePlan & {
@@ -80,13 +79,14 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
     const meanwhile = plan.kind === 'rollout step' ? dueOf(plan.meanwhile) : undefined;
     if (meanwhile !== undefined) nodes.push(meanwhile);
   }
-  const ends = plans.map(endOf);
   return {
     nodes,
     later,
     rollouts,
-    circles: ends.flatMap(end => (end.kind === 'circle' ? { node: end.node.name, pools: end.pools } : [])),
-    oversized: ends.flatMap(({ kind, node }) => (kind === 'oversized' ? node.name : [])),
+    blocked: plans.flatMap(plan => {
+      const blocked = blockedOf(after, plan);
+      return blocked === undefined || blocked.kind === 'invalid' ? [] : { node: plan.node.name, ...blocked };
+    }),
     ...(intent.changes === undefined || intent.isDeletion === true
       ? ofPools(after, intent.pools)
       : { conflicts: [], runtimeClasses: [], invalid: [] }),

@@ -19,7 +19,6 @@ import {
   waiting,
 } from '../../nodepool/plan/plan.ts';
 import { planWhileWaiting } from '../../nodepool/plan/plan-while-waiting.ts';
-import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../../nodepool/plan/record.ts';
 import { transientKeysOf } from '../../nodepool/plan/transient-states.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
@@ -186,8 +185,9 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
 function composedSteps(node: Node, previous: string | undefined, steps: NodePlan[]): NodePlan {
   const ends = steps.map(endOf);
   const isOfRollout = steps.some(isRolloutStep);
-  if (ends.some(({ kind }) => kind === 'oversized'))
-    return { kind: 'oversized', node, owner: previous, previous, isRolloutStep: isOfRollout };
+  const full = ends.find(end => end.kind === 'oversized');
+  if (full !== undefined)
+    return { kind: 'oversized', pool: full.pool, node, owner: previous, previous, isRolloutStep: isOfRollout };
   const due = steps.flatMap(step => dueOf(step) ?? []);
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of due) {
@@ -254,38 +254,6 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
 function patchedAnnotations({ annotations }: Node, patch: NodePatch): { annotations?: Record<string, string> } {
   if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
   return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
-}
-
-// Why a plan of a node cannot be written.
-
-/** The labels of each of these pools make the node a member of another one: it is not written. */
-export function circleError(node: string, circle: readonly string[]): NodepoolError {
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: the labels of pools ${circle.join(', ')} make it a member of another pool in an endless loop`,
-    'change the labels or the nodeSelector of one of them',
-    { isPermanent: true },
-  );
-}
-
-/** @param pool the pool of the record */
-export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
-  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
-  const [what, next] =
-    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
-      ? ['what unmanaged: Remove of its pool removes', 'remove labels or taints from the node, or set unmanaged: Keep']
-      : [
-          'what its pool sets and removes, with the previous values,',
-          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
-        ];
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
-    next,
-    {
-      isPermanent: true,
-    },
-  );
 }
 
 // Consent to NoExecute taints, which evict pods: the consent that a plan needs, and whether it was given.

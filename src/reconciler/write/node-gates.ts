@@ -15,8 +15,9 @@ import { drainStep, NodeDrainer } from '../evict/node-drainer.ts';
 import { RolloutAdmission, type RolloutSlot } from '../limits/rollout-admission.ts';
 import { assertNodeFree } from '../limits/write-limits.ts';
 import type { WriterOptions } from '../options.ts';
+import { blockedError, blockedOf } from '../plan/blocked.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
-import { assertConsent, circleError, nodePlan, oversizedError } from '../plan/node-plan.ts';
+import { assertConsent, nodePlan } from '../plan/node-plan.ts';
 import { readNode } from '../state/live-reads.ts';
 import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts';
 import { isPrepared, prepare } from './pool-metadata.ts';
@@ -99,8 +100,8 @@ export class NodeGates {
       await readNode(name, uid, this.#options);
       return 'again';
     }
-    if (plan?.kind === 'circle') throw circleError(name, plan.pools);
-    if (plan?.kind === 'oversized') throw oversizedError(name, state.pool(plan.owner ?? ''));
+    const blocked = blockedOf(state, plan);
+    if (blocked !== undefined && blocked.kind !== 'invalid') throw blockedError({ node: name, ...blocked });
     if (change !== undefined && uid === undefined && state.isActive(change.pool))
       throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
     if (change !== undefined && due?.kind !== 'write') {

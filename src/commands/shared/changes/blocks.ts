@@ -1,8 +1,9 @@
 /** Groups nodes with the same change into one block: 500 nodes fit on a screen, and a different node stands out. */
 import { isIP } from 'node:net';
 import type { Change, DuePlan } from '../../../nodepool/plan/plan.ts';
-import { andMore } from '../../../nodepool/text.ts';
+import { andMore, plural } from '../../../nodepool/text.ts';
 import { wrapWords } from '../../../print/width.ts';
+import type { BlockedNode } from '../../../reconciler/plan/blocked.ts';
 
 /** Maximum number of node names in the first line of a block. */
 const MAX_NAMED = 3;
@@ -24,6 +25,23 @@ export function blocksOf<T>(items: readonly T[], keyOf: (item: T) => string): (r
   return [...Map.groupBy(items, keyOf).values()].flatMap(([first, ...more]) =>
     first === undefined ? [] : [[first, ...more] as const],
   );
+}
+
+/** One note for all nodes with the same text. @param text gets the first node, and the verb for one or several */
+export function sharedNotes<T extends { node: string }>(
+  items: readonly T[],
+  byNode: boolean | undefined,
+  text: (item: T, are: 'is' | 'are') => string,
+): string[] {
+  return blocksOf(items, item => (byNode ? item.node : text(item, 'is'))).map(([first, ...more]) => {
+    if (more.length === 0) return `node ${first.node} ${text(first, 'is')}`;
+    const names = [first, ...more].map(({ node }) => node);
+    return `${plural(names.length, 'node')} (${namesText(names)}) ${text(first, 'are')}`;
+  });
+}
+
+export function blockedNotes(blocked: readonly BlockedNode[], byNode?: boolean): string[] {
+  return sharedNotes(blocked, byNode, ({ why, next }, are) => `${are} not written: ${why}; next: ${next}`);
 }
 
 /** The first item of each block, then the second of each, and so on: the first few represent all blocks. */

@@ -126,7 +126,7 @@ export interface DiffOptions {
   declared?: readonly DeclaredPool[];
 }
 
-/** Prints changes to stdout, warnings to stderr. @returns how many nodes, RuntimeClasses and pools would change */
+/** Prints changes to stdout, warnings to stderr. @returns how many nodes, RuntimeClasses and pools differ */
 export async function showDiff(
   choice: PoolChoice,
   { output, impactPaths, byNode = false, declared }: DiffOptions,
@@ -151,7 +151,8 @@ export async function showDiff(
   const { isChanged, renderPools } = await import('./print-pools.ts');
   const changedPools = pools.filter(isChanged).length;
   // Without a difference, "no changes" could be wrong.
-  if (forbidden !== undefined && nodes.length + changedPools === 0) throw forbidden;
+  const differing = changedPools + nodes.length + plan.blocked.length;
+  if (forbidden !== undefined && differing === 0) throw forbidden;
   if (output !== undefined) {
     const { printDiff } = await import('./print-diff-data.ts');
     const { runtimeClasses, ...others } = plan;
@@ -171,7 +172,7 @@ export async function showDiff(
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
   }
-  return changedPools + nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+  return differing + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }
 
 /** Prints what a reconcile is about to change, followed by an empty line; nothing without changes. */

@@ -26,7 +26,7 @@ export function printDiff(
   format: 'json' | 'yaml',
   impact?: FoundImpact,
 ): string {
-  const { conflicts, invalid, circles, oversized, rollouts } = rest;
+  const { conflicts, invalid, blocked, rollouts } = rest;
   const changed = nodes.filter(isChanging);
   return printDocument(
     'Diff',
@@ -40,8 +40,8 @@ export function printDiff(
       }),
       conflicts,
       invalid,
-      circles,
-      oversized,
+      circles: blocked.flatMap(({ kind, node, pools }) => (kind === 'circle' ? { node, pools } : [])),
+      oversized: blocked.flatMap(({ kind, node }) => (kind === 'oversized' ? node : [])),
       ...(impact === undefined ? {} : { impact: impactData(impact) }),
     },
     format,

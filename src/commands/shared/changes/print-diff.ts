@@ -3,6 +3,7 @@
 import type { FieldSetter } from '../../../nodepool/plan/change.ts';
 import { allChanges, type Change, type DuePlan } from '../../../nodepool/plan/plan.ts';
 import { stepsText } from '../../../nodepool/rollout/rollout.ts';
+import { fieldErrorsText } from '../../../nodepool/spec/field-error.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import { ANNOTATION_WIDTH, shorten } from '../../../print/cells.ts';
@@ -14,7 +15,7 @@ import type { StyledText } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
 import { wrapWords } from '../../../print/width.ts';
 import type { ClusterPlan, LaterPlan } from '../../../reconciler/plan/cluster-plan.ts';
-import { blockKey, blocksOf, namesText, type SharedChanges } from './blocks.ts';
+import { blockedNotes, blockKey, blocksOf, namesText, type SharedChanges, sharedNotes } from './blocks.ts';
 
 export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
   nodes: PlannedNode[];
@@ -45,19 +46,10 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
   const notes = [
     ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
     ...diff.invalid.map(({ pool, errors }) => {
-      const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-      return oneLine(`pool ${pool} has an invalid spec and is not applied: ${wrong}`);
+      return oneLine(`pool ${pool} has an invalid spec and is not applied: ${fieldErrorsText(errors)}`);
     }),
-    ...shared(diff.circles, options, ({ node: _node, pools }, [are, them]) => {
-      return `${are} not written: the labels of pools ${pools.join(', ')} make ${them} a member of another pool in an endless loop`;
-    }),
-    ...shared(
-      diff.oversized.map(node => ({ node })),
-      options,
-      (_node, [are]) =>
-        `${are} not written: the changes by ${are === 'is' ? 'its' : 'their'} pool do not fit into the record`,
-    ),
-    ...shared(diff.conflicts, options, ({ pool, owner, notApplied }, [are]) => {
+    ...blockedNotes(diff.blocked, options.byNode),
+    ...sharedNotes(diff.conflicts, options.byNode, ({ pool, owner, notApplied }, are) => {
       const verbs = are === 'is' ? ['belongs', 'matches'] : ['belong', 'match'];
       return `${verbs[0]} to pool ${owner} but also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
     }),
@@ -116,20 +108,6 @@ function section(
   });
   const lines = changes.map((change, at) => changeLine(change, setters(at), style, now));
   return [style.bold(wrapped(head)), ...lines, ...later].join('\n');
-}
-
-/** One note for all nodes with the same text. @param text gets the first node, and the words for one or several */
-function shared<T extends { node: string }>(
-  items: readonly T[],
-  { byNode }: DiffOptions,
-  text: (item: T, words: ['is', 'it'] | ['are', 'them']) => string,
-): string[] {
-  const blocks = blocksOf(items, item => (byNode ? item.node : text(item, ['is', 'it'])));
-  return blocks.map(([first, ...more]) => {
-    if (more.length === 0) return `node ${first.node} ${text(first, ['is', 'it'])}`;
-    const names = [first, ...more].map(({ node }) => node);
-    return `${plural(names.length, 'node')} (${namesText(names)}) ${text(first, ['are', 'them'])}`;
-  });
 }
 
 /** Maximum number of field managers in a line. */

@@ -79,6 +79,5 @@ export const NO_CHANGE: ClusterPlan = {
   conflicts: [],
   runtimeClasses: [],
   invalid: [],
-  circles: [],
-  oversized: [],
+  blocked: [],
 };

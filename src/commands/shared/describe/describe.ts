@@ -7,6 +7,7 @@ import { type RecordedMember, runtimeClassName } from '../../../nodepool/plan/ru
 import type { LiveState } from '../../../nodepool/status/state-word.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { NodeMembership } from '../../../print/cells.ts';
+import { type Blocked, blockedOf } from '../../../reconciler/plan/blocked.ts';
 import { liveState } from '../../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../../reconciler/plan/rollout-plan.ts';
@@ -23,8 +24,8 @@ export interface DescribedNode {
   changes: DuePlan['changes'];
   /** Changes that wait until pods are evicted, if any. */
   drain?: DuePlan['drain'] | undefined;
-  /** Pools whose labels would move the node in an endless cycle. */
-  circle?: readonly string[] | undefined;
+  /** Why no run changes the node. */
+  blocked?: Blocked | undefined;
   membership: NodeMembership;
 }
 
@@ -63,8 +64,8 @@ export async function describe(
     const owned = state.managedNodes(name).map((node): DescribedNode => {
       const plan = nodePlan(state, node.name);
       const { changes = [], drain } = dueOf(plan) ?? {};
-      const circle = plan?.kind === 'circle' ? plan.pools : undefined;
-      return { node, changes, drain, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
+      const blocked = blockedOf(state, plan);
+      return { node, changes, drain, blocked, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
     const lost = state.lost(name).map(({ node, owner }): DescribedNode => {
       return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };

@@ -24,7 +24,6 @@ import type {
 import {
   ANNOTATION_WIDTH,
   annotationPairs,
-  betweenPools,
   type LabelledField,
   labelTexts,
   MESSAGE_WIDTH,
@@ -45,6 +44,8 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, paintAs, renderTable, safeText } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
+import { wrapWords } from '../../../print/width.ts';
+import { blockedNotes } from '../changes/blocks.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { Permitted } from '../refusals.ts';
 import type { DescribedNode } from './describe.ts';
@@ -178,7 +179,7 @@ function allocatableTable({ status }: NodePool): Table {
 }
 
 function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date, style: Style): Table {
-  const differs = nodes.some(node => node.membership.kind === 'member' && isChanging(node));
+  const differs = nodes.some(node => node.membership.kind === 'member' && (isChanging(node) || node.blocked));
   const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
   const ready = members.filter(({ ready }) => ready).length;
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
@@ -292,8 +293,14 @@ function nodesSection(pool: NodePool, nodes: DescribedNode[], { now, style, term
       shown.map(described => columns.map(({ cell }) => cell(described, now, Infinity))),
     ),
     ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
+    ...blockedSection(nodes, terminalWidth),
     ...maintenanceSection(nodes, { now, style, terminalWidth }),
   ];
+}
+
+function blockedSection(nodes: DescribedNode[], width = Infinity): string[] {
+  const blocked = nodes.flatMap(({ node, blocked }) => (blocked === undefined ? [] : { node: node.name, ...blocked }));
+  return blockedNotes(blocked).flatMap(note => wrapWords(`  ! ${sanitizeLine(note)}`, width, '    '));
 }
 
 /** Overdue ones first. */
@@ -315,7 +322,7 @@ function maintenanceSection(nodes: DescribedNode[], { now, style, terminalWidth 
   ];
 }
 
-/** `5, 4 ready, 1 unschedulable, 1 under maintenance, 2 with changes due, 1 to be cleaned, 1 owned by another pool` */
+/** `5, 4 ready, 1 unschedulable, 1 under maintenance, 2 with changes due, 1 not written, 1 to be cleaned, 1 owned by another pool` */
 function countsText(nodes: DescribedNode[], now: Date): string {
   const members = nodes.filter(({ membership }) => membership.kind === 'member');
   const count = (from: DescribedNode[], what: (described: DescribedNode) => boolean) => from.filter(what).length;
@@ -327,6 +334,7 @@ function countsText(nodes: DescribedNode[], now: Date): string {
     [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
     [active, overdue === 0 ? 'under maintenance' : `under maintenance (${overdue} overdue)`],
     [count(members, isChanging), 'with changes due'],
+    [count(nodes, ({ blocked }) => blocked !== undefined), 'not written'],
     [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
     [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'owned by another pool'],
   ] as const;
@@ -347,15 +355,15 @@ function nodeStatus(node: Node, style: Style): Cell {
   return node.ready && !node.unschedulable ? text : { text, paint: style.yellow };
 }
 
-function nodeState({ changes, drain, circle, membership }: DescribedNode, style: Style): Cell {
-  return circle
-    ? { text: betweenPools(circle), paint: style.red }
+function nodeState({ changes, drain, blocked, membership }: DescribedNode, style: Style): Cell {
+  return blocked
+    ? { text: blocked.word, paint: style.red }
     : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun);
 }
 
 function urgency(described: DescribedNode): number {
-  const { node, circle, membership } = described;
-  if (circle !== undefined || membership.kind === 'conflict') return 4;
+  const { node, blocked, membership } = described;
+  if (blocked !== undefined || membership.kind === 'conflict') return 4;
   if (membership.kind === 'leaving') return 3;
   if (isChanging(described)) return 2;
   return node.ready && !node.unschedulable ? 0 : 1;

@@ -7,6 +7,7 @@ import {
   type StartupReason,
   strayLabelRemedy,
 } from '../../../nodepool/membership/explain.ts';
+import { fieldErrorsText } from '../../../nodepool/spec/field-error.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { POOL_LABEL } from '../../../nodepool/types.ts';
 import { labelTexts, MESSAGE_WIDTH, shorten } from '../../../print/cells.ts';
@@ -20,15 +21,17 @@ import type { NodeExplanation } from './why.ts';
 
 /** @param now for the age of values that others set @param width of the terminal: longer texts get their own line */
 export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date, width = Infinity): string {
-  const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
+  const { node, owner, pools, gone, startup = [], draining = [], strayLabel, blocked } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
   const warn = (text: string) => {
     const lines = wrapWords(sanitizeLine(text), width).map(line => style.yellow(line));
     sections.push(lines.join('\n'));
   };
+  if (blocked !== undefined) warn(`! the node is not written: ${blocked.message}; next: ${blocked.next}`);
   if (gone !== undefined) {
-    warn(`! deleted pool ${gone} left its record on this node: the next reconcile removes what the pool set`);
+    const removal = blocked === undefined ? ': the next reconcile removes what the pool set' : '';
+    warn(`! deleted pool ${gone} left its record on this node${removal}`);
   }
   if (strayLabel !== undefined) {
     warn(`! no pool set the label ${POOL_LABEL}=${strayLabel} on this node; next: ${strayLabelRemedy(node)}`);
@@ -41,7 +44,7 @@ export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date
     ...sections,
     ...pools.map(pool =>
       [
-        poolSection(pool, style, width),
+        poolSection(pool, blocked !== undefined, style, width),
         ...(pool.pool === owner || pool.toBeCleaned ? made : []),
         ...(pool.pool === owner ? theirs : []),
       ].join('\n'),
@@ -61,14 +64,16 @@ function valueLines({ applied, changes = [], next }: NodeExplanation, style: Sty
   ];
 }
 
-function poolSection(reason: PoolReason, style: Style, width: number): string {
+function poolSection(reason: PoolReason, isBlocked: boolean, style: Style, width: number): string {
   const { pool, selector, verdict, toBeCleaned } = reason;
   const { paint, text } = verdictText(verdict, style);
   const head = sanitizeLine(`pool ${pool}: `);
   const [first = '', ...others] = wrapWords(head + oneLine(text), width);
   const lines = [head + paint(first.slice(head.length)), ...others.map(line => paint(line))];
-  if (toBeCleaned)
-    lines.push(...wrapWords('  the node still has what the pool set: the next reconcile removes it', width, '    '));
+  if (toBeCleaned) {
+    const removal = isBlocked ? '' : ': the next reconcile removes it';
+    lines.push(...wrapWords(`  the node still has what the pool set${removal}`, width, '    '));
+  }
   if (selector.length === 0) return lines.join('\n');
   const rows = selector.map((reason): [string, string] => [
     shorten(`${reason.isMet ? '=' : '!'} ${reason.requirement}`, MESSAGE_WIDTH),
@@ -118,7 +123,7 @@ function verdictText(verdict: MembershipVerdict, style: Style): { text: string; 
     case 'deleting':
       return { text: 'is being deleted and gets no nodes', paint: style.yellow };
     case 'invalid': {
-      const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      const wrong = fieldErrorsText(verdict.errors);
       return { text: `matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
     }
     case 'unknown selector': {

@@ -6,6 +6,7 @@ import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { explain, type MembershipExplanation } from '../../../nodepool/membership/explain.ts';
 import type { Change, NodePlan } from '../../../nodepool/plan/plan.ts';
 import type { Node } from '../../../nodepool/types.ts';
+import { blockedItem } from '../../../reconciler/plan/blocked.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
@@ -22,6 +23,8 @@ export interface NodeExplanation extends MembershipExplanation {
   changes?: Change[];
   /** What the changes wait for, or what applies them. */
   next?: string;
+  /** Why no run changes the node. */
+  blocked?: ReturnType<typeof blockedItem>;
 }
 
 interface WhyDeps {
@@ -59,7 +62,7 @@ export async function whyNode(name: string, pools: readonly string[], { cluster 
   const { poolIndex } = state;
   const whole = explain(node, known, poolIndex.ownership(node), pool => poolIndex.errors(pool));
   const row = poolNodeOf(state, node);
-  const [{ pool, applied, changes } = row] = (await withSetters([row], cluster.nodes)).planned;
+  const [{ pool, applied, changes, blocked } = row] = (await withSetters([row], cluster.nodes)).planned;
   const next = changes.length === 0 ? undefined : nextOf(nodePlan(state, node.name), pool);
   return {
     ...whole,
@@ -67,6 +70,7 @@ export async function whyNode(name: string, pools: readonly string[], { cluster 
     applied,
     changes,
     ...(next === undefined ? {} : { next }),
+    ...(blocked === undefined ? {} : { blocked: blockedItem(blocked) }),
   };
 }
 

@@ -8,6 +8,7 @@ import { isPaused, pausedError } from '../../../nodepool/rollout/rollout.ts';
 import { assertWhole } from '../../../nodepool/spec/schema.ts';
 import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { blockedError } from '../../../reconciler/plan/blocked.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { Intent } from '../../../reconciler/plan/intent.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type MembershipChanges,
   poolForNodes,
 } from '../../../reconciler/plan/membership-change.ts';
-import { circleError, oversizedError, patchedNode } from '../../../reconciler/plan/node-plan.ts';
+import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { fullNames } from '../pools/node-names.ts';
@@ -57,16 +58,14 @@ export async function planMoves(options: MoveOptions, { cluster }: { cluster: Cl
     throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isActive(each)) });
   checkPool(state, name, kind);
 
-  const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);
+  const names = selected === undefined ? nodesToMove(options, state) : meantNodes(selected, options, state);
   const to = kind === 'remove' ? undefined : name;
   const change: MembershipChange = { pool: name, to, labels: labelsFor(options, state) };
   const requested = [...new Set(names)];
   const wanted = new Map(requested.filter(node => !isDone(state, node, options)).map(node => [node, change]));
   const plan = planCluster(state, { pools: [name], changes: wanted });
-  const [circle] = plan.circles;
-  if (circle !== undefined) throw circleError(circle.node, circle.pools);
-  const [oversized] = plan.oversized;
-  if (oversized !== undefined) throw oversizedError(oversized, state.pool(name));
+  const [blocked] = plan.blocked;
+  if (blocked !== undefined) throw blockedError(blocked);
   const planned = new Map(plan.nodes.map(each => [each.node.name, each.patch]));
   for (const node of wanted.keys()) checkEnd(state, node, planned.get(node), options);
   const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));
@@ -98,7 +97,7 @@ async function namesBySelector({ selector }: MoveOptions, cluster: ClusterPort):
   return (await selectNodes(selector, cluster)).map(({ name }) => name);
 }
 
-function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[] {
+function nodesToMove({ nodes, from }: MoveOptions, state: ClusterState): string[] {
   if (nodes.length === 0 && from !== undefined) return state.members(from).map(node => node.name);
   const known = [...state.nodes()].map(({ name }) => name);
   return fullNames(nodes, known);

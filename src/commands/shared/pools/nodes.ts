@@ -6,6 +6,7 @@ import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { keptStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../../nodepool/types.ts';
+import { type Blocked, blockedOf } from '../../../reconciler/plan/blocked.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
@@ -31,8 +32,8 @@ export interface PoolNode {
   applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
   /** What the next reconcile would change. */
   changes: Change[];
-  /** Pools whose labels would move the node in an endless cycle. */
-  circle?: readonly string[] | undefined;
+  /** Why no run changes the node. */
+  blocked?: Blocked | undefined;
   /** Other pools that match the node but do not own it. */
   conflicting: readonly string[];
 }
@@ -93,7 +94,7 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
     // The record of a node that has just changed pools may still be the other pool's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
     changes: allChanges(dueOf(plan)),
-    circle: plan?.kind === 'circle' ? plan.pools : undefined,
+    blocked: blockedOf(state, plan),
     conflicting: ownership?.conflicting ?? [],
   };
 }

@@ -155,6 +155,7 @@ test('prints names, and everything as JSON and YAML', () => {
     taints: [],
     applied: { labels: {}, taints: [], annotations: {} },
     changes: nodes[2]?.changes,
+    blocked: null,
     alsoMatchedBy: [],
     allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },
   });

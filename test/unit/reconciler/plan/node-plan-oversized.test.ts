@@ -14,7 +14,7 @@ const many = (count: number) => Object.fromEntries(Array.from({ length: count },
 const refused = {
   kind: 'cluster',
   message:
-    'node n1 was not written: what unmanaged: Remove of its pool removes does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
+    'node n1 was not written: what pool worker removes with unmanaged: Remove does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
 
@@ -42,6 +42,7 @@ test('refuses to add a node whose record would be too large, and keeps its label
   const plan = planMembershipChange(new ClusterState([strict], [node], []), 'n1', joining);
   assert.deepEqual(plan, {
     kind: 'oversized',
+    pool: 'worker',
     node,
     owner: undefined,
     previous: undefined,
@@ -57,9 +58,16 @@ test('a restored label does not move a node to a pool whose record would be too 
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const node = aNode({ labels: { zone: 'b', ...many(1001) }, record });
   const plan = nodePlan(new ClusterState([next], [node], []), 'n1');
-  assert.deepEqual(plan, { kind: 'oversized', node, owner: 'gone', previous: 'gone', isRolloutStep: false });
+  assert.deepEqual(plan, {
+    kind: 'oversized',
+    pool: 'next',
+    node,
+    owner: 'gone',
+    previous: 'gone',
+    isRolloutStep: false,
+  });
   const { server, writer } = begin(node, [next]);
-  await assert.rejects(writer.write('n1'), refused);
+  await assert.rejects(writer.write('n1'), /what pool next removes with unmanaged: Remove does not fit/);
   assert.deepEqual(server.requests, []);
 });
 
@@ -74,6 +82,6 @@ test('releases a node whose restored label matches a pool with an invalid spec',
 
 test('the cluster plan names the node', () => {
   const node = aNode({ labels: { ...role('worker'), ...many(1001) } });
-  const { nodes, oversized } = planCluster(new ClusterState([strict], [node], []), { pools: ['worker'] });
-  assert.deepEqual([nodes, oversized], [[], ['n1']]);
+  const { nodes, blocked } = planCluster(new ClusterState([strict], [node], []), { pools: ['worker'] });
+  assert.deepEqual([nodes, blocked.map(({ node }) => node)], [[], ['n1']]);
 });

@@ -194,8 +194,7 @@ test('reports pools that would move the node back and forth, and writes nothing'
   assert.deepEqual([writer.needsWrite('n1'), writer.needsWrite('n1')], [true, true]);
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
-    message:
-      'node n1 was not written: the labels of pools gpu, nvidia make it a member of another pool in an endless loop',
+    message: 'node n1 was not written: the labels of pools gpu, nvidia move nodes to another pool in an endless loop',
     next: 'change the labels or the nodeSelector of one of them',
   });
   assert.deepEqual(server.requests, []);

@@ -10,8 +10,7 @@ const nothing: PrintedDiff = {
   later: [],
   rollouts: [],
   conflicts: [],
-  circles: [],
-  oversized: [],
+  blocked: [],
   runtimeClasses: [],
   invalid: [],
 };
@@ -56,8 +55,7 @@ const diff: PrintedDiff = {
   later: [],
   rollouts: [],
   conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker', notApplied: ['tier'] }],
-  circles: [],
-  oversized: [],
+  blocked: [],
   runtimeClasses: [
     { name: 'node-pool-worker', kind: 'create' },
     { name: 'node-pool-gpu', kind: 'foreign' },
@@ -68,10 +66,22 @@ const diff: PrintedDiff = {
   invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
 };
 
-test('names a node whose record would be too large', () => {
+test('names nodes that cannot be written once for each reason, or each node', () => {
+  const reason = {
+    kind: 'oversized',
+    pools: ['worker'],
+    word: '',
+    why: 'it does not fit',
+    next: 'remove labels',
+  } as const;
+  const blocked = ['a', 'b'].map(node => ({ node, ...reason }));
+  assert.equal(
+    renderDiff({ ...nothing, blocked }, plain),
+    '! 2 nodes (a, b) are not written: it does not fit; next: remove labels',
+  );
   assert.match(
-    renderDiff({ ...nothing, oversized: ['a'] }, plain),
-    /^! node a is not written: the changes by its pool do not fit into the record/,
+    renderDiff({ ...nothing, blocked }, plain, { byNode: true }),
+    /^! node a is not written: it .*\n! node b /,
   );
 });
 

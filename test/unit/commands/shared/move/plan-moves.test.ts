@@ -155,7 +155,7 @@ test('names pools that would move a node back and forth', async () => {
   const node = aNode({ name: 'n1', labels: { ...role('gpu'), accelerator: 'nvidia' }, record });
   assert.deepEqual(await refused([gpu, nvidia], [node], { pool: 'nvidia', nodes: ['n1'] }), [
     'cluster',
-    'node n1 was not written: the labels of pools gpu, nvidia make it a member of another pool in an endless loop',
+    'node n1 was not written: the labels of pools gpu, nvidia move nodes to another pool in an endless loop',
     'change the labels or the nodeSelector of one of them',
   ]);
 });
