@@ -99,7 +99,7 @@ function nextOf(plan: NodePlan | undefined, pool: string | undefined): string | 
     case 'paused':
       return `pool ${plan.pool} is paused; to resume: \`kubectl nodepool rollout resume ${plan.pool}\``;
     case 'rollout step':
-      return `waiting for its turn in the rollout: see \`kubectl nodepool rollout status ${pool}\``;
+      return `\`kubectl nodepool reconcile ${pool}\` makes these changes once it is the node's turn in the rollout`;
     case 'write':
     case 'unread':
       return `\`kubectl nodepool reconcile ${pool}\` makes these changes`;

@@ -51,6 +51,12 @@ pool x: does not match
     await text(worker({ paused: true })),
     /\n {2}pool worker is paused; to resume: `kubectl nodepool rollout resume worker`\n/,
   );
+  // The turns of other nodes are not read.
+  const rolledOut = { labels: { tier: 'new', team: 'a' }, rollout: { maxConcurrent: 1 } };
+  assert.match(
+    await text(worker(rolledOut)),
+    /\n {2}`kubectl nodepool reconcile worker` makes these changes once it is the node's turn in the rollout\n/,
+  );
 });
 
 test('names values that nearly match, and the right order of arguments', async () => {
