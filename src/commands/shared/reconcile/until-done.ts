@@ -10,9 +10,10 @@ import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { plural } from '../../../nodepool/text.ts';
-import type { NodePool } from '../../../nodepool/types.ts';
 import { isRepair } from '../../../reconciler/limits/contested-keys.ts';
 import { mergedOutcome, nextReconcile } from '../../../reconciler/outcome.ts';
+import { differing, nodePlan } from '../../../reconciler/plan/node-plan.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import type { AgreedProposal, EarlierWrite } from '../consent/consent.ts';
 import { rolloutState } from '../rollout-state.ts';
 import { movesOf, type PoolResult, type PoolSummary, summariesOf } from './apply.ts';
@@ -37,7 +38,7 @@ export interface UntilDone {
 
 export interface WaitEnd {
   summaries: PoolSummary[];
-  /** A paused pool still has nodes to update. */
+  /** A pool still has nodes to update, which a paused pool prevents. */
   leavesPaused: boolean;
   /** Undefined: derived from the summaries. */
   exit?: number;
@@ -144,12 +145,12 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
             all.set(pool, { pool, outcome: { ...known.outcome, kind: 'released', failures: [] }, error: undefined });
         }
         const round = await run(agreed, over);
-        const ends = new Map(round.map(result => [result.pool, endOf(result, state.pool(result.pool))]));
+        const ends = new Map(round.map(result => [result.pool, endOf(result, state)]));
         for (const result of round) all.set(result.pool, added(all.get(result.pool), result));
         for (const [pool, end] of ends) {
           if (end !== 'paused') continue;
           leavesPaused = true;
-          tell(pool, PAUSED(pool), true);
+          tell(pool, pausedText(pool, pausedFor(pool, state) ?? pool), true);
         }
         // A pool that was not started stays open.
         open = pools.filter(pool => typeof (ends.get(pool) ?? {}) === 'object');
@@ -181,7 +182,19 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
   }
 }
 
-const PAUSED = (pool: string) => `paused, with changes due; continue with \`kubectl nodepool rollout resume ${pool}\``;
+function pausedText(pool: string, paused: string): string {
+  const what = paused === pool ? 'paused, with changes due' : `its nodes wait for pool ${paused}, which is paused`;
+  return `${what}; continue with \`kubectl nodepool rollout resume ${paused}\``;
+}
+
+/** The paused pool that all due changes wait for: the pool itself, or one that still has values on its nodes. */
+function pausedFor(name: string, state: ClusterState): string | undefined {
+  const pool = state.pool(name);
+  if (pool !== undefined && isPaused(pool)) return name;
+  const plans = differing(state, name).map(node => nodePlan(state, node));
+  const [first] = plans;
+  return first?.kind === 'paused' && plans.every(plan => plan?.kind === 'paused') ? first.pool : undefined;
+}
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise(resolve => {
@@ -198,7 +211,7 @@ function written(all: ReadonlyMap<string, PoolResult>, open: readonly string[]):
   return { message, command: `kubectl nodepool reconcile ${open.join(' ')} --wait` };
 }
 
-function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): PoolEnd {
+function endOf({ pool: name, outcome, error }: PoolResult, state: ClusterState): PoolEnd {
   if (error !== undefined)
     return error.isPermanent ? 'failed' : { waitsMs: POLL_MS, text: `${error.oneLine}; trying again` };
   if (outcome === undefined) return { waitsMs: MIN_PAUSE_MS, text: 'not started' };
@@ -211,14 +224,15 @@ function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): Pool
   const text = outcome.drain?.blocked ?? 'nodes wait until their pods are evicted';
   if (outcome.kind === 'interrupted') return { waitsMs: MIN_PAUSE_MS, text };
   if (outcome.drain !== undefined) return { waitsMs: POLL_MS, text };
+  const pool = state.pool(name);
   if (pool === undefined) return 'failed';
   const { status } = outcome;
-  const state = rolloutState(status === undefined ? pool : { ...pool, status });
-  if (state.kind !== 'waiting') return state.kind;
+  const rollout = rolloutState(status === undefined ? pool : { ...pool, status });
+  if (rollout.kind !== 'waiting') return rollout.kind;
   // A user has to resume it.
-  if (isPaused(pool)) return 'paused';
+  if (pausedFor(name, state) !== undefined) return 'paused';
   const progress = status?.conditions?.find(({ type }) => type === 'Progressing')?.message;
-  return { waitsMs: waitOf(outcome), text: progress ?? state.text };
+  return { waitsMs: waitOf(outcome), text: progress ?? rollout.text };
 }
 
 function waitOf(outcome: NonNullable<PoolResult['outcome']>): number {

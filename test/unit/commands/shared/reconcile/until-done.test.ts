@@ -5,11 +5,13 @@ import type { PoolResult } from '../../../../../src/commands/shared/reconcile/ap
 import { Limit, untilDone } from '../../../../../src/commands/shared/reconcile/until-done.ts';
 import { DeclinedError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../../src/nodepool/plan/change.ts';
-import type { NodePoolStatus } from '../../../../../src/nodepool/types.ts';
+import type { Node, NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { emptyOutcome, type NodeMove, type PoolOutcome } from '../../../../../src/reconciler/outcome.ts';
+import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { testIo } from '../../../cli/test-io.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
-import { aPool } from '../../../nodepool/fixtures.ts';
+import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
+import { role } from '../fake-server.ts';
 
 const move = (node: string, reason: Change['reason'] = 'spec'): NodeMove => ({
   node,
@@ -30,16 +32,22 @@ type Round = PoolResult[] | Error | 'asking';
 /** @param gone pools that a later round does not find */
 function started(
   rounds: Round[],
-  { pools = ['web'], gone = [] as string[], paused = [] as string[], limitMs = 0, isQuiet = false } = {},
+  {
+    pools = ['web'],
+    gone = [] as string[],
+    paused = [] as string[],
+    nodes = [] as Node[],
+    limitMs = 0,
+    isQuiet = false,
+  } = {},
 ) {
   const io = testIo();
   const clock = new FakeClock();
   const stop = new AbortController();
   const limit = new Limit(clock, limitMs);
   const asked: unknown[] = [];
-  const state = {
-    pool: (name: string) => aPool({ paused: paused.includes(name) }, { name, generation: 1 }),
-  };
+  const known = [...pools, ...paused].map(name => aPool({ paused: paused.includes(name) }, { name, generation: 1 }));
+  const state = new ClusterState(known, nodes, []);
   const agreed = (names: readonly string[]) => ({ proposal: { pools: names, state }, consent: undefined }) as never;
   const end = untilDone({
     limit,
@@ -141,6 +149,27 @@ test('a paused pool with remaining nodes is not done, which is printed once', as
     assert.match(io.stderrText(), /^b: paused, with changes due; .*`kubectl nodepool rollout resume b`$/m);
   }
   assert.equal((await started([[result('a', 2)]], { pools: ['a'], paused: ['a'] }).end).leavesPaused, false);
+});
+
+test('ends and names the paused pool if all due changes wait for another pool', async () => {
+  const held = (name: string) =>
+    aNode({ name, labels: { ...role('b'), tier: 'a' }, record: recordOf({ pool: 'a', labels: { tier: 'a' } }) });
+  const one = started([[result('b', 0)]], { pools: ['b'], paused: ['a'], nodes: [held('n1')] });
+  const { exit, leavesPaused } = await one.end;
+  assert.deepEqual([exit, leavesPaused], [undefined, true]);
+  assert.equal(
+    one.io.stderrText(),
+    'b: its nodes wait for pool a, which is paused; continue with `kubectl nodepool rollout resume a`\n',
+  );
+  const free = aNode({
+    name: 'n2',
+    labels: { ...role('b'), tier: 'b' },
+    record: recordOf({ pool: 'gone', labels: { tier: 'b' } }),
+  });
+  const nodes = [held('n1'), free];
+  const { end, clock } = started([[result('b', 0)], [result('b', 2)]], { pools: ['b'], paused: ['a'], nodes });
+  await clock.advance(5_000);
+  assert.equal((await end).leavesPaused, false);
 });
 
 test('the next round follows a rollout step at once, and a repair after a delay', async () => {
