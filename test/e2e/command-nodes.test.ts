@@ -189,6 +189,11 @@ test('refuses wrong command lines', async () => {
     'error: node "nope" not found; next: list the nodes with `kubectl get nodes`',
   );
   await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
+  await refused(
+    ['nodes', '--why', 'a', '--watch'],
+    2,
+    /^error: --watch=true cannot also be provided when using --why\n/,
+  );
   await testEnv.nodes({ name: 'known' });
   await refused(['nodes', 'nope', '--why', 'known'], 1, `error: nodepool "nope" not found; ${next}`);
 });

@@ -38,6 +38,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
       summary: "Explain one node, pool by pool, as 'why' does.",
       helpValue: 'NODE',
       parse: nodeName,
+      exclusive: ['unassigned', 'selector', 'sort-by', 'label-columns', 'no-headers', 'watch'],
     }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     output: formatFlag,
@@ -105,17 +106,9 @@ async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io)
   return planned;
 }
 
-async function explain(
-  node: string,
-  { output, selector, unassigned, ...flags }: FlagsOf<typeof Nodes>,
-  pools: string[],
-  deps: Deps,
-): Promise<number> {
-  const ofLists = [selector, flags['sort-by'], flags['label-columns']].some(flag => flag !== undefined);
-  const isFormat = output === undefined || output === 'json' || output === 'yaml';
-  if (unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
-    throw new NodepoolError('usage', '--why explains one node', 'use only names of pools, and -o json or -o yaml');
-  }
+async function explain(node: string, { output }: FlagsOf<typeof Nodes>, pools: string[], deps: Deps): Promise<number> {
+  if (output !== undefined && output !== 'json' && output !== 'yaml')
+    throw new NodepoolError('usage', '--why explains one node', 'use -o json or -o yaml, or leave out -o');
   const { showWhy } = await import('../shared/describe/why.ts');
   await showWhy(node, pools, output, deps);
   return 0;
