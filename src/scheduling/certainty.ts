@@ -285,7 +285,7 @@ function sizesOf(all: readonly Requests[]): Map<Requests, Size> {
   const keyOf =
     unique.length <= MAX_SIZES
       ? (_: Requests, at: number) => `${at}`
-      : (requests: Requests) => [...requests].map(([name, amount]) => `${name} ${stepOf(amount)}`).join();
+      : (requests: Requests) => [...requests].map(([name, amount]) => `${name} ${sizeStepOf(amount)}`).join();
   const sizes = new Map<string, Size>();
   return new Map(
     unique.map((requests, at) => {
@@ -306,7 +306,7 @@ function roundedUp(count: number): number {
   return count <= EXACT_COUNT ? count : 2 ** Math.ceil(Math.log2(count));
 }
 
-function stepOf(amount: bigint): number {
+function sizeStepOf(amount: bigint): number {
   return Math.floor(Math.log2(Number(amount)) * STEPS_PER_DOUBLING);
 }
 

@@ -11,7 +11,7 @@ import {
   judgeUnschedulable,
   NAMES_CONFLICT,
   NOT_NAMED,
-  namedNodes,
+  nodeNamesIn,
 } from './node/node-rules.ts';
 import { judgePorts, judgeResources } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
@@ -37,7 +37,7 @@ export class Judge {
   constructor(pod: PodTraits, snapshot: Snapshot) {
     this.pod = pod;
     this.#snapshot = snapshot;
-    this.#named = namedNodes(pod.placement.nodeTerms);
+    this.#named = nodeNamesIn(pod.placement.nodeTerms);
     this.volumes = new PodVolumes(pod, snapshot);
     this.refusal =
       pod.nodeName !== undefined

@@ -32,7 +32,7 @@ import { isInterrupted, showInterruption } from '../shared/reconcile/interrupted
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 
 /** With -f, uses the names in the files. */
-async function chosenPools(
+async function readPoolChoice(
   names: string[] = [],
   flags: PoolChoiceFlags & { filename: string[] | undefined; recursive: boolean; interactive: boolean },
   { io, requestTimeoutMs }: Deps,
@@ -87,7 +87,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
-    const chosen = await chosenPools(args.name, flags, deps);
+    const chosen = await readPoolChoice(args.name, flags, deps);
     const dryRun = flags['dry-run'];
     const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
     const detachNodes = flags['detach-nodes'];

@@ -188,12 +188,16 @@ export function showDrainResult(
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
   const untouched = untouchedText(planned, cordoned, drains);
   if (dryRun === 'none' && untouched !== undefined) showNote(io, untouched);
-  showError(io, { message, next: nextStep(undrained, planned, hint) });
+  showError(io, { message, next: nextAfterFailure(undrained, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 
 /** Running the command again does not help for nodes under maintenance by others. */
-function nextStep(undrained: readonly NodeDrainState[], planned: PlannedPool | undefined, hint: string): string {
+function nextAfterFailure(
+  undrained: readonly NodeDrainState[],
+  planned: PlannedPool | undefined,
+  hint: string,
+): string {
   const others = new Set(
     planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
   );

@@ -233,7 +233,7 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
         ? [`${uncertain > 0 ? 'at least ' : ''}${withoutPlace}`, 'would find']
         : [`${uncertain}`, 'may find'];
     const message = `${count} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
-    throw new NodepoolError('cluster', message, nextStep(withoutPlace, bound), { items: [...unfit, ...stuck] });
+    throw new NodepoolError('cluster', message, nextWithoutPlace(withoutPlace, bound), { items: [...unfit, ...stuck] });
   }
   if (moving === 0 && failed > 0) return;
   showNote(io, `${moving === 1 ? 'The recreated pod fits' : `All ${moving} recreated pods fit`} on the other nodes.`);
@@ -245,7 +245,7 @@ function failedText(pods: number): string {
 }
 
 /** A new node does not help pods whose volumes only their current node can reach. */
-function nextStep(unfit: number, bound: number): string {
+function nextWithoutPlace(unfit: number, bound: number): string {
   const without = 'drain without --check-fit: the pods stay Pending until the node is uncordoned';
   if (unfit === 0) return 'add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending';
   if (bound === unfit) return `if pods may wait for the node with their volumes, ${without}`;

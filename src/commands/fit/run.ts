@@ -11,7 +11,7 @@ import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { type Bounds, NO_REPLICAS } from '../../scheduling/bounds.ts';
 import { FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
-import { firstNodeRefusal, namedNodes } from '../../scheduling/node/node-rules.ts';
+import { firstNodeRefusal, nodeNamesIn } from '../../scheduling/node/node-rules.ts';
 import { notJudged } from '../../scheduling/not-judged.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import { whyNoDaemon } from '../../scheduling/pod/daemon.ts';
@@ -22,7 +22,7 @@ import type { Snapshot } from '../../scheduling/snapshot.ts';
 import { replicaLabels, replicasDiffer } from '../../scheduling/spread/replicas.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import { defaultClass } from '../../scheduling/volumes/volumes.ts';
-import { chosenPools } from '../shared/pools/load-cluster-state.ts';
+import { selectExistingPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { allPermitted, permitted } from '../shared/refusals.ts';
@@ -110,7 +110,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const pending = waiting.filter(({ metadata }) => !isReplaced({ namespace: '', name: '', labels: {}, ...metadata }));
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
-  const groups = chosenPools('fit', options.pools, isSelected, state).map(pool => {
+  const groups = selectExistingPools('fit', options.pools, isSelected, state).map(pool => {
     return { pool: pool as string | undefined, nodes: state.members(pool) };
   });
   if (options.pools.length === 0 && options.selector === undefined) {
@@ -213,7 +213,7 @@ function competingPods(pending: readonly RawPod[], nodes: readonly Node[], { par
   return pending.filter(({ spec = {}, status }) => {
     if ((spec.schedulingGates ?? []).length > 0 || status?.nominatedNodeName) return false;
     const placement = parts.first(placementOf(spec));
-    const named = namedNodes(placement.nodeTerms);
+    const named = nodeNamesIn(placement.nodeTerms);
     const takes = found.get(placement) ?? nodes.some(node => firstNodeRefusal(node, placement, named) === undefined);
     found.set(placement, takes);
     return takes;

@@ -130,7 +130,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: readyCell(style), rank: READY_RANK },
     ...counted('CORDONED', ({ status }) => status?.unschedulableNodeCount),
-    ...counted('DUE', dueOf),
+    ...counted('DUE', dueNodesOf),
     ...counted('DRIFT', ({ metadata }) => live?.get(metadata.name)?.drifted),
     ...(chosen ?? RESOURCES).map((name, i) => ({
       ...resourceColumn(name),
@@ -185,7 +185,7 @@ function countColumn(
 }
 
 /** Number of members that differ from the pool's spec. */
-function dueOf({ status }: NodePool): number | undefined {
+function dueNodesOf({ status }: NodePool): number | undefined {
   const { nodeCount = 0, updatedNodeCount } = status ?? {};
   return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
 }

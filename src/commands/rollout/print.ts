@@ -28,10 +28,10 @@ export function renderRevision(pool: string, { revision, data }: ControllerRevis
 
 /** A line for each field, in the format that `diff` uses for nodes. */
 export function renderSpecChanges(changes: readonly SpecChange[], style: Style): string {
-  return changes.map(change => changeLine(change, style)).join('\n');
+  return changes.map(change => specChangeLine(change, style)).join('\n');
 }
 
-function changeLine({ path, from, to }: SpecChange, style: Style): string {
+function specChangeLine({ path, from, to }: SpecChange, style: Style): string {
   const line = (paint: (text: string) => string, text: string) => `  ${paint(sanitizeLine(text))}`;
   if (from === undefined) return line(style.green, `+ ${path}: ${textOf(to)}`);
   if (to === undefined) return line(style.red, `- ${path}: ${textOf(from)}`);

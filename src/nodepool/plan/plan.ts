@@ -169,7 +169,7 @@ export function isUnread(plan: NodePlan): boolean {
 }
 
 /** Whether pods are evicted before a taint is set. In a rollout, the node may still have to wait for a slot. */
-export function isDraining(plan: NodePlan): boolean {
+export function hasBegunDrain(plan: NodePlan): boolean {
   return plan.kind !== 'paused' && dueOf(plan)?.drain?.hasBegun === true;
 }
 

@@ -13,7 +13,7 @@ import { rolloutHash } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep, RolloutStop } from '../../nodepool/rollout/rollout-step.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import { recordOf, stepOf } from '../plan/rollout-plan.ts';
+import { recordOf, rolloutStepOf } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { RolloutSightings } from '../state/rollout-sightings.ts';
 
@@ -80,7 +80,7 @@ export class RolloutAdmission {
     const { uid } = found.metadata;
     const stop = known?.uid === uid && known?.rollout === rollout ? known.stop : undefined;
     const writes = { underWay, refused: this.#refused, sightings: this.#sightings, stop };
-    const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), writes));
+    const step = this.#ofRun(pool, rolloutStepOf(this.#state, found, this.#now(), writes));
     if (step.stop === undefined) this.#stops.delete(pool);
     else this.#stops.set(pool, { uid, rollout, stop: step.stop });
     // A node that turned NotReady before its write, which is then sent again, is no longer a canary.

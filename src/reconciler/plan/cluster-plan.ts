@@ -17,7 +17,7 @@ import { type BlockedNode, blockedOf } from './blocked.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { nodePlan } from './node-plan.ts';
-import { recordedMembers, stepOf } from './rollout-plan.ts';
+import { recordedMembers, rolloutStepOf } from './rollout-plan.ts';
 
 export interface ClusterPlan {
   /** Nodes to write, by name. Those with a drain but no patch are written after their pods are evicted. */
@@ -97,7 +97,7 @@ function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): P
   return pools.flatMap(name => {
     const pool = state.pool(name);
     if (pool?.spec.rollout === undefined || isPaused(pool) || state.poolIndex.errors(name).length > 0) return [];
-    const step = stepOf(state, pool, now);
+    const step = rolloutStepOf(state, pool, now);
     return step.pending + step.settling === 0 ? [] : [{ pool: name, ...step }];
   });
 }

@@ -6,7 +6,7 @@ import { isStale } from '../../nodepool/status/status.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { differs, nodePlan } from './node-plan.ts';
-import { stepOf } from './rollout-plan.ts';
+import { rolloutStepOf } from './rollout-plan.ts';
 
 /** @param now the server's time, for rollouts */
 export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveState {
@@ -36,7 +36,7 @@ export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveS
 /** A spec that no reconcile has seen has not started a rollout. */
 function rolloutOf(state: ClusterState, pool: NodePool, now: Date): LiveState['rollout'] {
   if (pool.spec.rollout === undefined || isPaused(pool) || isStale(pool)) return undefined;
-  const { isStopped, pending, settling } = stepOf(state, pool, now);
+  const { isStopped, pending, settling } = rolloutStepOf(state, pool, now);
   if (isStopped) return 'Stopped';
   return pending + settling > 0 ? 'Progressing' : undefined;
 }

@@ -33,7 +33,12 @@ const NONE: ReadonlyMap<string, number | undefined> = new Map();
 const NO_WRITES: RolloutWrites = { underWay: NONE, refused: new Set() };
 
 /** For a pool with spec.rollout. */
-export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: RolloutWrites = NO_WRITES): RolloutStep {
+export function rolloutStepOf(
+  state: ClusterState,
+  pool: NodePool,
+  now: Date,
+  writes: RolloutWrites = NO_WRITES,
+): RolloutStep {
   const { metadata, spec } = pool;
   const members = state.members(metadata.name);
   const latest = latestOther(state, pool, members);

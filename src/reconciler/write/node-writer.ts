@@ -2,7 +2,7 @@
 import { conflictDelay } from '../../controller/backoff.ts';
 import { countRollout } from '../../controller/collect.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { dueOf, isDraining, isRolloutStep } from '../../nodepool/plan/plan.ts';
+import { dueOf, hasBegunDrain, isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import { RolloutSlot } from '../limits/rollout-admission.ts';
@@ -169,7 +169,7 @@ export class NodeWriter {
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = nodePlan(state, name);
       const isAdmitted = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
-      return plan !== undefined && isDraining(plan) && isAdmitted ? name : [];
+      return plan !== undefined && hasBegunDrain(plan) && isAdmitted ? name : [];
     });
     return nodes.length === 0 ? undefined : this.gates.drainer.entries.stateOf(nodes.toSorted());
   }

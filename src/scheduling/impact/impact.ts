@@ -10,7 +10,7 @@ import type { Change } from '../../nodepool/plan/change.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { Judge } from '../judge.ts';
-import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
+import { firstNodeRefusal, nodeNamesIn } from '../node/node-rules.ts';
 import { judgePorts, judgeResources } from '../node/resources.ts';
 import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
 import { readPlacedPod } from '../pod/read-pod.ts';
@@ -272,7 +272,7 @@ function shutOut(
 }
 
 function closingKeys({ change, keys }: LeavingPods, placement: PodPlacement): ChangedKey[] {
-  const named = namedNodes(placement.nodeTerms);
+  const named = nodeNamesIn(placement.nodeTerms);
   const isTaken = (node: Node) => firstNodeRefusal(node, placement, named) === undefined;
   return isTaken(change.before) ? causesOf(isTaken, change, keys).filter(isClosing) : [];
 }

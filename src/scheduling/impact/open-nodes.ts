@@ -2,7 +2,7 @@
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { evictedAfter } from '../../nodepool/spec/taints.ts';
 import { FitReasons } from '../fit-reasons.ts';
-import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
+import { firstNodeRefusal, nodeNamesIn } from '../node/node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 export interface OpenTo {
@@ -34,7 +34,7 @@ export class OpenNodes {
     const key = this.#snapshot.parts.id(placement);
     const known = this.#byPlacement.get(key);
     if (known !== undefined) return known;
-    const named = namedNodes(placement.nodeTerms);
+    const named = nodeNamesIn(placement.nodeTerms);
     const [nodes, returns]: [string[], string[]] = [[], []];
     let returnSeconds = Infinity;
     const refused = new FitReasons();

@@ -37,7 +37,7 @@ export function judgeAffinity(node: Node, placement: PodPlacement): UnfitReason 
 }
 
 /** The nodes that the terms name. Undefined: a term names none, so check all nodes. Empty: no node can match. */
-export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<string> | undefined {
+export function nodeNamesIn(terms: readonly NodeTerm[] | undefined): ReadonlySet<string> | undefined {
   if (terms === undefined || terms.length === 0) return undefined;
   const names = new Set<string>();
   for (const { matchFields = [] } of terms) {
@@ -49,7 +49,7 @@ export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<
   return names;
 }
 
-/** The refusal of the first of these rules that fails, except judgeName(). @param named from namedNodes() */
+/** The refusal of the first of these rules that fails, except judgeName(). @param named from nodeNamesIn() */
 export function firstNodeRefusal(
   node: Node,
   placement: PodPlacement,

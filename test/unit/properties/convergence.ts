@@ -19,7 +19,7 @@ import type { Log } from '../../../src/controller/log.ts';
 import { planRuntimeClass, runtimeClassName } from '../../../src/nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { differing, isDue, nodePlan } from '../../../src/reconciler/plan/node-plan.ts';
-import { recordedMembers, stepOf } from '../../../src/reconciler/plan/rollout-plan.ts';
+import { recordedMembers, rolloutStepOf } from '../../../src/reconciler/plan/rollout-plan.ts';
 import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { Dice } from '../../e2e/dice.ts';
 import { seeded } from '../../fault/random.ts';
@@ -254,7 +254,7 @@ class Convergence {
     if (plan.kind !== 'rollout step') return [`node ${name} is to be written: ${JSON.stringify(plan)}`];
     const pool = state.pool(plan.previous ?? '');
     if (pool === undefined) return [`node ${name} waits for the rollout of a pool that does not exist`];
-    const step = stepOf(state, pool, this.#cluster.serverTime());
+    const step = rolloutStepOf(state, pool, this.#cluster.serverTime());
     const mayWait = step.isStopped || step.next.length === 0;
     return mayWait ? [] : [`node ${name} waits, and the rollout may continue: ${JSON.stringify(step)}`];
   }

@@ -28,13 +28,11 @@ export async function loadClusterState(
 /** The named pools or all, including deleted pools with records on nodes. Throws if a name is neither. */
 export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
-  const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
-  return names.length === 0 ? known : [...new Set(names)];
+  return names.length === 0 ? known : knownNames(command, names, known, state);
 }
 
 /** Sorted names: the given ones, or those of pools that the labels select. Throws if one is not found. */
-export function chosenPools(
+export function selectExistingPools(
   command: string,
   names: readonly string[],
   isSelected: MatchLabels | undefined,
@@ -42,10 +40,15 @@ export function chosenPools(
 ): string[] {
   const pools = [...state.pools()];
   const known = pools.map(({ metadata }) => metadata.name);
+  if (names.length > 0) return knownNames(command, names, known, state).toSorted();
+  const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
+  return matching.map(({ metadata }) => metadata.name).toSorted();
+}
+
+function knownNames(command: string, names: readonly string[], known: string[], state: ClusterState): string[] {
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
-  const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
-  return [...new Set(names.length > 0 ? names : matching.map(({ metadata }) => metadata.name))].toSorted();
+  return [...new Set(names)];
 }
 
 /** Nodes that any of the selectors matches, and possibly others. Sends at most one request. */

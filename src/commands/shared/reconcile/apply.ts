@@ -7,7 +7,7 @@ import type { EventsPort } from '../../../kube/resources/events.ts';
 import { NodepoolError, type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { drainingText } from '../../../nodepool/plan/no-execute.ts';
-import { isDraining } from '../../../nodepool/plan/plan.ts';
+import { hasBegunDrain } from '../../../nodepool/plan/plan.ts';
 import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { andMore } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
@@ -339,7 +339,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   if (outcome === undefined) return result;
   const waiting = state.members(pool).filter(({ name }) => {
     const plan = nodePlan(state, name);
-    return plan !== undefined && isDraining(plan);
+    return plan !== undefined && hasBegunDrain(plan);
   });
   const unwritten = Math.max(outcome.unwritten, waiting.length);
   const unfinished = waiting.map(({ name }) => name);

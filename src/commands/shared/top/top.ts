@@ -27,7 +27,7 @@ import {
 import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { chosenPools } from '../pools/load-cluster-state.ts';
+import { selectExistingPools } from '../pools/load-cluster-state.ts';
 import { readSelector } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
@@ -148,7 +148,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   const isSelected = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   const state = new ClusterState(all, nodes, []);
-  return { state, nodes, pools: chosenPools('top', names, isSelected, state) };
+  return { state, nodes, pools: selectExistingPools('top', names, isSelected, state) };
 }
 
 /** Adds up nodes one by one. */

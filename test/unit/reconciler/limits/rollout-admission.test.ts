@@ -10,7 +10,7 @@ import {
   TRANSIENT_KEYS_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
 import { RolloutAdmission } from '../../../../src/reconciler/limits/rollout-admission.ts';
-import { stepOf } from '../../../../src/reconciler/plan/rollout-plan.ts';
+import { rolloutStepOf } from '../../../../src/reconciler/plan/rollout-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
@@ -161,12 +161,12 @@ const before = (reason: string, observedGeneration: number) => {
 
 test('a rollout of this generation stays complete or stopped', () => {
   const broken = done('a', '2026-05-01T11:59:40Z', { ready: false, readySince: NOW.getTime() / 1000 - 10 });
-  const settling = (of: NodePool) => stepOf(new ClusterState([of], [broken], []), of, NOW).settling;
+  const settling = (of: NodePool) => rolloutStepOf(new ClusterState([of], [broken], []), of, NOW).settling;
   assert.equal(settling(before('RolloutComplete', 2)), 0);
   assert.equal(settling(before('RolloutComplete', 1)), 1, 'of an earlier generation');
   assert.equal(settling(before('RolloutInProgress', 2)), 1);
   assert.equal(settling(pool()), 1);
-  const isStopped = (of: NodePool) => stepOf(new ClusterState([of], [old('b')], []), of, NOW).isStopped;
+  const isStopped = (of: NodePool) => rolloutStepOf(new ClusterState([of], [old('b')], []), of, NOW).isStopped;
   assert.equal(isStopped(before('RolloutStopped', 2)), true);
   assert.equal(isStopped(before('RolloutStopped', 1)), false);
   assert.equal(isStopped(before('RolloutInProgress', 2)), false);
@@ -193,7 +193,7 @@ test('compares timestamps for nodes that earlier versions changed', () => {
   const settled = (readySince: number) => {
     const node = old('a', { labels: { ...role('worker'), tier: '2' }, record, ready: false, readySince });
     const state = new ClusterState([pool()], [node, old('b')], []);
-    return stepOf(state, pool(), NOW).notReady;
+    return rolloutStepOf(state, pool(), NOW).notReady;
   };
   assert.deepEqual(settled(LONG_AGO), [], 'it was NotReady before');
   assert.deepEqual(settled(NOW.getTime() / 1000), ['a']);
@@ -399,7 +399,7 @@ test('limits how long a Ready time in the far future stops the rollout', () => {
   const ahead = Date.parse('2099-01-01T00:00:00Z');
   const failed = done('a', stampedAt(-100), { ready: false, readySince: ahead / 1000 });
   const at = (metadata: Parameters<typeof aPool>[1]) =>
-    stepOf(begin([failed, old('b')]).state, pool({}, metadata), NOW);
+    rolloutStepOf(begin([failed, old('b')]).state, pool({}, metadata), NOW);
   assert.deepEqual([at({}).stop, at({}).stoppedAt], [{ at: 0, nodes: ['a'] }, 0]);
   const rollout = rolloutHash(pool());
   const stoppedRollouts = [{ rollout, time: '2099-01-01T00:00:00Z', nodes: ['a'] }];
