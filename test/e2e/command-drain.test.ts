@@ -189,7 +189,7 @@ test('--max-unavailable cordons nodes in turn, and reports untouched nodes when 
   assert.deepEqual(await closed(), nodes.slice(0, 6));
   assert.match(
     draining.stderr(),
-    /^Draining 12 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned right before its drain\./m,
+    /^Draining 12 nodes of pool worker, at most 1 at a time, including failed and NotReady nodes; each node is cordoned right before its drain and stays cordoned\./m,
   );
   assert.equal(await draining.end(), 130);
   assert.deepEqual(await closed(), nodes.slice(0, 6), 'an interruption cordons nothing');

@@ -27,7 +27,7 @@ Exit codes: 0 all nodes are drained, 1 some are not, 2 usage, 130 interrupted.`;
       command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
     },
     {
-      description: 'At most a quarter of the nodes unavailable; the others stay schedulable',
+      description: 'A quarter of the nodes at a time; drained nodes stay cordoned',
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25%',
     },
     {
@@ -42,7 +42,7 @@ Exit codes: 0 all nodes are drained, 1 some are not, 2 usage, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes unavailable at a time; implies --rolling.',
+      summary: 'Nodes draining, failed or NotReady; implies --rolling.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
@@ -99,7 +99,7 @@ Exit codes: 0 all nodes are drained, 1 some are not, 2 usage, 130 interrupted.`;
         dryRun: flags['dry-run'],
         yes: flags.yes,
         nodes: flags.node ?? [],
-        // If the pool must keep serving, nodes that are drained later take the pods of the first ones.
+        // Nodes that are drained later take the pods of the first ones.
         isRolling: flags.rolling || maxUnavailable !== undefined,
         checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),

@@ -83,15 +83,15 @@ export function drainHeading(
   { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
   { pace, isRolling, timeoutMs }: Pick<DrainChoice, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
 ): string {
-  const rate =
-    pace.kind === 'parallel'
-      ? `${pace.nodes} at a time`
-      : `while at most ${plural(pace.nodes, 'member')} ${pace.nodes === 1 ? 'is' : 'are'} unavailable`;
-  const cordon = isRolling ? 'each node is cordoned right before its drain' : 'all nodes are cordoned first';
+  const most = pace.kind === 'parallel' ? '' : 'at most ';
+  const failed = pace.kind === 'parallel' ? '' : ', including failed and NotReady nodes';
+  const cordon = isRolling
+    ? 'each node is cordoned right before its drain and stays cordoned'
+    : 'all nodes are cordoned first';
   const drained = nodes.filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const limit = timeoutMs === 0 ? 'none' : timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
   return sanitizeLine(
-    `Draining ${plural(drained.length, 'node')} of pool ${pool}, ${rate}; ${cordon}. Timeout for each node: ${limit}.`,
+    `Draining ${plural(drained.length, 'node')} of pool ${pool}, ${most}${pace.nodes} at a time${failed}; ${cordon}. Timeout for each node: ${limit}.`,
   );
 }
 

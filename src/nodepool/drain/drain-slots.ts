@@ -1,7 +1,7 @@
 /** How many nodes of a pool are drained at the same time, and in which order. */
 export type DrainPace =
   | { kind: 'parallel'; nodes: number }
-  /** Maximum number of unavailable members. A node that was not Ready at the start counts until it is drained. */
+  /** Maximum number of members that are being drained, failed or NotReady; a drained member no longer counts. */
   | { kind: 'max unavailable'; nodes: number };
 
 /** By name. With a maximum of unavailable nodes, unavailable nodes first: draining them does not use the budget. */
@@ -14,7 +14,7 @@ export function drainOrder<T extends { name: string; ready: boolean }>(nodes: re
 export class DrainSlots {
   readonly #pace: DrainPace;
   readonly #underWay = new Set<string>();
-  /** Nodes that count as unavailable: those being drained and those that are not Ready. */
+  /** Nodes that are being drained, failed, or were not Ready at the start and are not drained. */
   readonly #unavailable: Set<string>;
 
   constructor(pace: DrainPace, nodes: readonly { name: string; ready: boolean }[]) {

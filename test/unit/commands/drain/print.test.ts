@@ -141,11 +141,11 @@ test('names what the drain will do', () => {
     ],
     [
       { pace: parallel, isRolling: true, timeoutMs: 0 },
-      '2 at a time; each node is cordoned right before its drain. Timeout for each node: none.',
+      '2 at a time; each node is cordoned right before its drain and stays cordoned. Timeout for each node: none.',
     ],
     [
-      { pace: { kind: 'max unavailable' as const, nodes: 2 }, isRolling: false, timeoutMs: 500 },
-      'while at most 2 members are unavailable; all nodes are cordoned first. Timeout for each node: 500ms.',
+      { pace: { kind: 'max unavailable' as const, nodes: 2 }, isRolling: true, timeoutMs: 500 },
+      'at most 2 at a time, including failed and NotReady nodes; each node is cordoned right before its drain and stays cordoned. Timeout for each node: 500ms.',
     ],
   ] as const) {
     assert.equal(drainHeading(plan, options), `Draining 3 nodes of pool worker, ${text}`);

@@ -85,7 +85,7 @@ test('names why nodes were not started', async () => {
   const { stdout, stderr } = await runDrain({ timeoutMs: 500, pace, isRolling: true }, { removal });
   assert.match(
     stderr,
-    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned right before its drain\. /m,
+    /^Draining 2 nodes of pool worker, at most 1 at a time, including failed and NotReady nodes; each node is cordoned right before its drain and stays cordoned\. /m,
   );
   assert.match(stderr, /left to drain; members that failed or are not Ready use up --max-unavailable; next: /);
   assert.match(stderr, /`kubectl nodepool uncordon worker --node a`\n$/);
