@@ -28,9 +28,17 @@ describe('help', () => {
   });
 });
 
+const NOT_ASKED = 'note: --dry-run=client does not ask the cluster; --dry-run=server also checks pools and nodes\n';
+
+test('a client dry run of create does not advise what the cluster may already have', async () => {
+  const restricted = ['--node-selector', 'a=b', '--label', 'node-restriction.kubernetes.io/x=y'];
+  assert.equal((await run('create', 'x', ...restricted, '--dry-run')).err, NOT_ASKED);
+  assert.equal((await run('create', 'x', '--dry-run', '-o', 'name')).err, '');
+});
+
 test('boolean flags accept true and false, as in kubectl', async () => {
   const create = (...flags: string[]) => run('create', 'x', '--dry-run=client', ...flags);
-  const made = { code: 0, out: 'nodepool.nodes.lailin.xyz/x created (dry run)\n', err: '' };
+  const made = { code: 0, out: 'nodepool.nodes.lailin.xyz/x created (dry run)\n', err: NOT_ASKED };
   assert.deepEqual(await create('--reconcile=false', '--yes=true'), made);
   assert.deepEqual(await create('-y=F'), made);
   assert.deepEqual(await create('--reconcile', '--reconcile=false'), made);

@@ -30,9 +30,13 @@ import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-st
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '../shared/spec/pool-flags.ts';
 
+/** As for `kubectl create`, a client dry run needs no cluster. */
+const NOT_ASKED = 'note: --dry-run=client does not ask the cluster; --dry-run=server also checks pools and nodes';
+
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
-  static override description = `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here.
+  static override description =
+    `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here. Only --dry-run=server looks for existing pools and nodes; --dry-run=client does not ask the cluster.
 ${EXIT_STATUS}`;
   static override examples = [
     {
@@ -71,9 +75,6 @@ ${EXIT_STATUS}`;
     const dryRun = flags['dry-run'];
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
-    if (nodes.length > 0 && dryRun === 'client') {
-      showNote(io, 'note: --dry-run=client does not check the nodes of --nodes; --dry-run=server does');
-    }
     const { createPools } = await import('../shared/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: EarlierWrite | undefined;
@@ -91,13 +92,15 @@ ${EXIT_STATUS}`;
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
+    if (dryRun === 'client' && (flags.output === undefined || nodes.length > 0)) showNote(io, NOT_ASKED);
     const isInterrupted = errors.some(({ kind }) => kind === 'interrupted');
     const reconciles = flags.reconcile && dryRun === 'none' && created.length > 0 && !isInterrupted;
     const print = async (written: RawPool[]) =>
       showCreated(written, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
     const printsAfter = reconciles && flags.output !== undefined;
     if (created.length > 0 && !printsAfter) await print(created);
-    await warnOfKubelets(created, protection, io);
+    // Without a connection, it is unknown whether a policy already protects the pools.
+    if (connected !== undefined) await warnOfKubelets(created, protection, io);
     await warnOfOthersKeys(created, io, connected?.connection.cluster.rules?.transient);
     const warn = warnOnce(io);
     if (connected !== undefined && created.length > 0) {
