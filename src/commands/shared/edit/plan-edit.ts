@@ -12,7 +12,7 @@ import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import { changedNodes, nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
-import { stateAfter } from '../../../reconciler/plan/intent.ts';
+import { type Intent, stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
@@ -83,7 +83,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
   const asksImpactOf =
     ahead === undefined || 'refusal' in ahead
       ? undefined
-      : planCluster(ahead.value.state, { pools: [name], specs: [is] });
+      : planAhead(ahead.value.state, { pools: [name], specs: [is] }, options.cluster.nodes.serverTime());
   const leaving = (released ?? []).filter(({ node }) => members.has(node));
   const changed = changedNodes(asksImpactOf?.nodes ?? []);
   const change = changed.length === 0 ? '' : `, to change ${nodesText(changed)}`;
@@ -104,6 +104,11 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
   if (losses.length === 0) return proposed;
   const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
   return { ...proposed, question: { losses, covers, needsYes: [] } };
+}
+
+/** All nodes that will change, and the steps of the rollout. */
+function planAhead(state: ClusterState, intent: Intent, now: Date): ClusterPlan {
+  return { ...planCluster(state, intent), rollouts: planCluster(state, intent, now).rollouts };
 }
 
 async function readState({ cluster }: EditOptions) {

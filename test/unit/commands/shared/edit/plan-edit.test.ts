@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { proposeEdit } from '../../../../../src/commands/shared/edit/plan-edit.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import { stepsText } from '../../../../../src/nodepool/rollout/rollout.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import { noExecuteOf } from '../../../../../src/reconciler/plan/node-plan.ts';
 import { aNode, aPool, aRuntimeClass, recordOf } from '../../../nodepool/fixtures.ts';
@@ -22,6 +23,7 @@ async function propose(
   after: NodePool,
   { nodes = [] as Node[], others = [] as NodePool[], classes = [runtimeClass] as RuntimeClass[] | Error } = {},
   reconciles = true,
+  looksAhead = false,
 ) {
   const read: string[] = [];
   const reading =
@@ -46,6 +48,7 @@ async function propose(
         kind === 'Deployment' ? [{ kind, namespace: 'ml', name: 'train', runtimeClass: 'node-pool-web' }] : [],
     }),
     reconciles,
+    looksAhead,
   });
   return { ...proposal, read };
 }
@@ -117,6 +120,18 @@ test('does not ask when no node leaves, and reads nothing for other fields', asy
   assert.deepEqual([same.warnings, same.question], [[], undefined]);
   const label = await propose(before, web({ nodeSelector: { app: 'web' }, handler: 'g', labels: { a: 'b' } }));
   assert.deepEqual([label.warnings, label.question, label.read, label.released], [[], undefined, [], undefined]);
+});
+
+test('looks ahead at all nodes that change, and at the steps of the rollout', async () => {
+  const spec = { nodeSelector: { app: 'web' } };
+  const record = recordOf({ pool: 'web' });
+  const nodes = ['a', 'b', 'c', 'd'].map(name => aNode({ name, labels: { app: 'web' }, record }));
+  const after = web({ ...spec, labels: { zz: '1' }, rollout: { canary: 1, maxConcurrent: 2 } });
+  const { asksImpactOf, action } = await propose(web(spec), after, { nodes }, false, true);
+  assert.equal(action, 'Save pool web, to change 4 nodes (a, b, c and 1 more)');
+  assert.deepEqual(asksImpactOf?.rollouts.map(stepsText), [
+    '1 node now (canary of 1); then 3 nodes in 2 steps of at most 2',
+  ]);
 });
 
 test('names the workloads of a RuntimeClass that is deleted with the handler', async () => {
