@@ -24,14 +24,14 @@ function matching(name: string, known: readonly string[]): string[] {
   return known.includes(name) ? [name] : known.filter(each => isShortFor(name, each));
 }
 
-/** For messages about unknown pools: the owner of the node with that name, if there is one. */
-export function nodeIn(state: ClusterState): (name: string) => { owner: string | undefined } | undefined {
+/** For messages about unknown pools: the node with that name, if there is one. */
+export function nodeIn(state: ClusterState): (name: string) => { owner: string | undefined; name: string } | undefined {
   return name => {
     const [found, ...others] = matching(
       name,
       [...state.nodes()].map(node => node.name),
     );
-    return found === undefined || others.length > 0 ? undefined : state.ownership(found);
+    return found === undefined || others.length > 0 ? undefined : { owner: state.ownership(found)?.owner, name: found };
   };
 }
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fullName, fullNames, namedNodes, similarNodes } from '../../../../../src/commands/shared/pools/node-names.ts';
-import { aNode } from '../../../nodepool/fixtures.ts';
+import {
+  fullName,
+  fullNames,
+  namedNodes,
+  nodeIn,
+  similarNodes,
+} from '../../../../../src/commands/shared/pools/node-names.ts';
+import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
+import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
 
 const EKS = ['ip-10-0-1-1', 'ip-10-0-1-15', 'ip-10-0-2-15'].map(name => `${name}.eu-west-1.compute.internal`);
 const GKE = ['gke-prod-default-pool-5f2c3a1b-x7kq', 'gke-prod-default-pool-5f2c3a1b-9zkd'];
@@ -16,6 +23,20 @@ test('finds a name by the part before a dot, and prefers an exact name', () => {
     next: 'use the full name',
   });
   assert.deepEqual(fullNames(['ip-10-0-1-15', EKS[1] ?? ''], EKS), [EKS[1]]);
+});
+
+test('finds the owner and the full name of a node by its short name', () => {
+  const record = recordOf({ pool: 'worker' });
+  const labels = { 'node-role.kubernetes.io/worker': '' };
+  const find = nodeIn(
+    new ClusterState(
+      [aPool()],
+      EKS.map(name => aNode({ name, record, labels })),
+      [],
+    ),
+  );
+  assert.deepEqual(find('ip-10-0-1-15'), { owner: 'worker', name: EKS[1] });
+  assert.equal(find('ip-10-0-1'), undefined);
 });
 
 test('suggests nodes with a similar name or with that end', () => {
