@@ -4,7 +4,7 @@ import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { firstFew, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { isShortFor, nodesNotFound } from './not-found.ts';
+import { begunWith, isShortFor, nodesNotFound } from './not-found.ts';
 
 /** Maximum names in an error. */
 const MAX_NAMED = 5;
@@ -43,10 +43,12 @@ export function fullNames(names: readonly string[], known: readonly string[], fl
   return [...new Set(found.filter(name => name !== undefined))];
 }
 
-/** At most one for each name. A name that differs only in digits is not similar. */
+/** A name that differs only in numbers is not similar: `web-2` may be meant for `web-20`, but not for `web-3`. */
 export function similarNodes(names: readonly string[], known: readonly string[]): string[] {
   const similar = names.flatMap(name => {
-    const isOther = (each: string) => each.replaceAll(/\d/g, '') === name.replaceAll(/\d/g, '');
+    const begun = begunWith(name, known);
+    if (begun.length > 0) return begun;
+    const isOther = (each: string) => withoutNumbers(each) === withoutNumbers(name);
     const nodes = known
       .map(node => ({ node, short: node.split('.', 1)[0] ?? '' }))
       .filter(({ short }) => !isOther(short));
@@ -57,6 +59,11 @@ export function similarNodes(names: readonly string[], known: readonly string[])
     return nodes.find(({ node, short }) => short.endsWith(`-${name}`) || near === short || near === node)?.node ?? [];
   });
   return [...new Set(similar)];
+}
+
+/** Keeps random parts, such as `a1b2`. */
+function withoutNumbers(name: string): string {
+  return name.replaceAll(/\b([a-z]*)\d+\b/g, '$1');
 }
 
 /** Gets each node by name, and lists all nodes only if a name is not found. Throws if a node does not exist. */

@@ -21,9 +21,24 @@ export function poolNotFound(
 ): NodepoolError {
   const next = nodesInstead(command, names, node) ?? withoutType(command, names);
   if (next !== undefined) return notFound('nodepool', names, '', next);
-  const meant = names.flatMap(name => suggest(name, pools) ?? []);
+  const meant = names.flatMap(name => {
+    const begun = begunWith(name, pools);
+    return begun.length > 0 ? begun : (suggest(name, pools) ?? []);
+  });
   if (meant.length === 0) return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
   return notFound('nodepool', names, '', undefined, meantText([...new Set(meant)]));
+}
+
+/** Maximum number of names to suggest for one name. */
+const MAX_SIMILAR = 3;
+
+/** The first names that begin with the typed one; a single letter is no hint. */
+export function begunWith(typed: string, known: readonly string[]): string[] {
+  if (typed.length < 2) return [];
+  return known
+    .filter(name => name.startsWith(typed))
+    .toSorted()
+    .slice(0, MAX_SIMILAR);
 }
 
 /** An error per name, so that existing pools are still shown; one for all names after a type, which they belong to. */

@@ -43,6 +43,12 @@ test('suggests nodes with a similar name or with that end', () => {
   assert.deepEqual(similarNodes(['x7kq'], GKE), [GKE[0]]);
   assert.deepEqual(similarNodes(['ip-10-0-115'], EKS), [EKS[1]]);
   assert.deepEqual(similarNodes(['ip-10-0-1-16'], EKS), []);
+  assert.deepEqual(similarNodes(['web2'], ['web3', 'web20']), ['web20']);
+  assert.deepEqual(similarNodes(['ip-10-0-1'], EKS), [EKS[0], EKS[1]]);
+  assert.deepEqual(similarNodes(['n-'], ['n-4', 'n-2', 'n-3', 'n-1']), ['n-1', 'n-2', 'n-3']);
+  const random = ['l1m2', 'a1b2'].map(end => `gke-backend-8f3c1d2e-${end}`);
+  assert.deepEqual(similarNodes(['gke-backend-8f3c1d2e-a1b'], random), [random[1]]);
+  assert.deepEqual(similarNodes(['gke-backend-8f3c1d2e-a1b3'], random), [random[1]]);
   assert.deepEqual(similarNodes(['nothing-of-that'], [...EKS, ...GKE]), []);
   assert.throws(() => fullNames(['ip-10-0-115'], EKS), {
     message: `node "ip-10-0-115" not found; did you mean "${EKS[1]}"?`,

@@ -20,6 +20,8 @@ test('names a pool of a similar name', () => {
     assert.deepEqual([error.message, error.next], [message, next]);
   }
   assert.equal(poolNotFound('get', ['wroker']).next, LIST);
+  const { message } = poolNotFound('get', ['web'], { pools: ['web-b', 'gpu', 'web-a'] });
+  assert.equal(message, 'nodepool "web" not found; did you mean "web-a", "web-b"?');
 });
 
 test('names the pool of a node that was given as a pool name', () => {
