@@ -154,7 +154,7 @@ test('names workloads that need the RuntimeClass, and requires --yes in scripts'
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
     assert.match(
       no.shown,
-      /^(n\n)?(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that keep running|Not considered|Not checked).*\n)+)?Delete pool gpu \(releases 2 nodes\) in context \S+: RuntimeClass [^?]*\? \[y\/N\] nothing was deleted\n$/,
+      /^(n\n)?(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that keep running|Not considered|Not checked).*\n)+)?Delete pool gpu \(releases 2 nodes\), removing\s+label\s+tier,\s+taint\s+dedicated:NoSchedule\s+in\s+context\s+\S+: RuntimeClass [^?]*\? \[y\/N\] nothing was deleted\n$/,
     );
   }
   const all = (group: string, resource: string) => {
@@ -216,7 +216,7 @@ test('--all asks on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
   assert.equal(code, 1);
   assert.match(
     shown,
-    /Delete pools gpu \(releases 2 nodes\), spare \(releases 0 nodes\) in\s+context\s+\S+\? \[y\/N\]/,
+    /Delete pools gpu \(releases 2 nodes\), spare \(releases 0 nodes\), removing\s+label\s+tier,\s+taint\s+dedicated:NoSchedule\s+in\s+context\s+\S+\? \[y\/N\]/,
   );
   assert.ok(await testEnv.getPool('spare'));
 });
@@ -226,7 +226,10 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   for (const typed of ['n\n', '\n', 'yess\n']) {
     const { code, shown } = await inTerminal(cluster(), ['delete', 'gpu'], typed);
     assert.equal(code, 1);
-    assert.match(shown, /Delete pool gpu \(releases 2 nodes\) in context \S+\? \[y\/N\] nothing was deleted\n$/);
+    assert.match(
+      shown,
+      /Delete pool gpu \(releases 2 nodes\), removing\s+label\s+tier,\s+taint\s+dedicated:NoSchedule\s+in\s+context\s+\S+\?\s+\[y\/N\] nothing was deleted\n$/,
+    );
   }
   assert.notEqual(await testEnv.getPool('gpu'), undefined);
   // Without columns a spinner must not draw.

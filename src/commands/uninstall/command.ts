@@ -9,13 +9,14 @@ import { readBornInPool, readController, readPolicies } from '../../cli/manifest
 import { interruptible } from '../../cli/signals.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
-import { noun, plural } from '../../nodepool/text.ts';
+import { firstFew, plural } from '../../nodepool/text.ts';
 import { whereText } from '../../print/question.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { deletedLine, showDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { servedOf } from '../shared/install/admission-policies.ts';
 import { isForeign, quotedNameOf, refuseHelmRelease, textOf } from '../shared/install/foreign-objects.ts';
+import { MAX_NAMED } from '../shared/pools/choose-pools.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 import { type CrdUsage, uninstall } from './run.ts';
 
@@ -110,11 +111,13 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
   }
 }
 
-function actionOf({ pools, orphans }: CrdUsage): string {
-  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+/** What the question asks about. */
+export function actionOf({ pools, nodes, orphans }: CrdUsage): string {
+  const left = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const of = pools.length === 1 ? 'pool' : plural(pools.length, 'pool');
   const steps = [
-    ...(pools.length > 0 ? [`delete ${noun(pools.length, 'pool')} ${pools.join(', ')}`] : []),
-    ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of deleted pools`] : []),
+    ...(pools.length > 0 ? [`delete ${of} ${firstFew(pools, MAX_NAMED)} (releases ${plural(nodes, 'node')})`] : []),
+    ...(left > 0 ? [`release ${plural(left, 'node')} of deleted pools`] : []),
     'delete the NodePool CRD',
   ];
   const text = steps.join(' and ');

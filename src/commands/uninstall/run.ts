@@ -35,6 +35,8 @@ export interface UninstallOptions {
 /** Names of what still uses the CRD, and must be deleted or released first. */
 export interface CrdUsage {
   pools: string[];
+  /** The number of nodes of these pools. */
+  nodes: number;
   /** Deleted pools, and the number of nodes with their records. */
   orphans: { pool: string; nodes: number }[];
 }
@@ -162,8 +164,10 @@ async function release(names: string[], options: ApplyOptions): Promise<DeleteRe
 
 function usageOf(state: ClusterState): CrdUsage {
   const names = state.poolNames();
+  const pools = names.filter(name => state.pool(name) !== undefined);
   return {
-    pools: names.filter(name => state.pool(name) !== undefined),
+    pools,
+    nodes: pools.reduce((sum, pool) => sum + state.managedNodes(pool).length, 0),
     orphans: names
       .filter(name => state.pool(name) === undefined)
       .map(pool => ({ pool, nodes: state.managedNodes(pool).length })),

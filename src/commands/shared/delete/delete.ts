@@ -241,8 +241,23 @@ export async function proposeDeletion(
   const { losses } = users;
   const needsYes = needsYesFor('names' in choice ? [] : names, losses);
   const all = what.length <= MAX_NAMED ? '' : `; ${plural(total(counts), 'node')} in all`;
-  const action = `Delete ${noun(names.length, 'pool')} ${firstFew(what, MAX_NAMED)}${all}`;
+  const action = `Delete ${noun(names.length, 'pool')} ${firstFew(what, MAX_NAMED)}${all}${removedText(plan)}`;
   return { pools, missing, plan, action, question: { losses, covers, needsYes } };
+}
+
+/** Maximum number of keys named in the question. */
+const MAX_KEYS = 3;
+
+/** `, removing label tier, taints a:NoSchedule, b:NoExecute and 1 more`; empty if nothing is removed or known. */
+function removedText(plan: ProposedDeletion['plan']): string {
+  if (plan instanceof NodepoolError) return '';
+  const removed = plan.nodes.flatMap(({ changes }) => changes.filter(({ to }) => to === undefined));
+  const parts = (['label', 'taint', 'annotation'] as const).flatMap(kind => {
+    const ofKind = removed.filter(change => change.kind === kind);
+    const keys = [...new Set(ofKind.map(({ key, effect }) => (effect === undefined ? key : `${key}:${effect}`)))];
+    return keys.length === 0 ? [] : [`${noun(keys.length, kind)} ${firstFew(keys.toSorted(), MAX_KEYS)}`];
+  });
+  return parts.length === 0 ? '' : `, removing ${parts.join(', ')}`;
 }
 
 function total(counts: ReadonlyMap<string, number>): number {

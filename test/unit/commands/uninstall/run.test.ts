@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConsentAnswer, Proposal } from '../../../../src/commands/shared/consent/consent.ts';
+import { actionOf } from '../../../../src/commands/uninstall/command.ts';
 import { type UninstallDeps, uninstall } from '../../../../src/commands/uninstall/run.ts';
 import type { RuntimeClass } from '../../../../src/nodepool/types.ts';
 import { member, pool } from '../shared/fake-server.ts';
@@ -63,4 +64,17 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
 test('reads no workloads without a RuntimeClass to delete, and requires --yes in a script', async () => {
   const { question, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
   assert.deepEqual([question?.needsYes, question?.losses, reads], [['1 pool would be deleted: a'], [], 0]);
+});
+
+test('asks with the number of pools and nodes', () => {
+  const orphans = [{ pool: 'old', nodes: 2 }];
+  assert.equal(
+    actionOf({ pools: ['a'], nodes: 1, orphans: [] }),
+    'Delete pool a (releases 1 node) and delete the NodePool CRD',
+  );
+  assert.equal(
+    actionOf({ pools: ['a', 'b', 'c', 'd', 'e', 'f'], nodes: 22, orphans }),
+    'Delete 6 pools a, b, c, d, e and 1 more (releases 22 nodes) and release 2 nodes of deleted pools and delete the NodePool CRD',
+  );
+  assert.equal(actionOf({ pools: [], nodes: 0, orphans: [] }), 'Delete the NodePool CRD');
 });

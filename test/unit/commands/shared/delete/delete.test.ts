@@ -8,7 +8,7 @@ import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { NamingPod } from '../../../../../src/nodepool/plan/runtime-class-users.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import type { ClusterPlan } from '../../../../../src/reconciler/plan/cluster-plan.ts';
-import { aNode, aPool, aRuntimeClass, taint } from '../../../nodepool/fixtures.ts';
+import { aNode, aPool, aRuntimeClass, recordOf, taint } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';
 
 const withStatus = (of: NodePool, nodeCount: number): NodePool => ({ ...of, status: { status: 200, nodeCount } });
@@ -64,7 +64,7 @@ function nodePlan({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan 
 test('counts current nodes, and asks with the names of nodes and UIDs of pools', async () => {
   const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
   const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
-  assert.equal(proposal.action, 'Delete pool a (releases 2 nodes)');
+  assert.equal(proposal.action, 'Delete pool a (releases 2 nodes), removing label tier');
   assert.deepEqual(proposal.question, {
     losses: [],
     covers: ['pool uid-a', 'node n1', 'node n2'],
@@ -87,7 +87,7 @@ test('accepts several pools, and each only once', async () => {
   const { action, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
     names: ['a', 'b', 'a'],
   });
-  assert.equal(action, 'Delete pools a (releases 0 nodes), b (releases 1 node)');
+  assert.equal(action, 'Delete pools a (releases 0 nodes), b (releases 1 node), removing label tier');
   assert.equal(pools.length, 2);
 });
 
@@ -158,6 +158,16 @@ test('removes the member label with the release, and keeps labels of a selector'
     next: 'leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE size-`',
   });
   assert.equal((await propose([selecting], [])).action, 'Delete pool a (releases 0 nodes)');
+});
+
+test('names the first keys of each kind that the nodes lose', async () => {
+  const labels = { d: '', c: '', b: '', a: '' };
+  const taints = [taint('x=y:NoSchedule'), taint('x=y:NoExecute')];
+  const record = recordOf({ pool: 'a', labels, taints: { 'x:NoSchedule': 'y', 'x:NoExecute': 'y' } });
+  const nodes = ['n1', 'n2'].map(name => aNode({ name, labels: { ...role('a'), ...labels }, taints, record }));
+  const { action } = await propose([aPool({ labels, taints }, { name: 'a' })], nodes);
+  const keys = 'labels a, b, c and 1 more, taints x:NoExecute, x:NoSchedule';
+  assert.equal(action, `Delete pool a (releases 2 nodes), removing ${keys}`);
 });
 
 test('counts a node of a terminating pool as before', async () => {
