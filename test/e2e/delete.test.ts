@@ -249,7 +249,7 @@ test('--detach-nodes refuses a pool with its own nodeSelector before it deletes 
   await testEnv.pool('z', { nodeSelector: { 'topology.kubernetes.io/zone': 'eu-1' }, labels: { tier: 'gold' } });
   await testEnv.reconcile();
   const line =
-    'error: --detach-nodes: pool z selects by spec.nodeSelector, and others may have set these labels; next: leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE topology.kubernetes.io/zone-`';
+    'error: --detach-nodes: pool z selects by spec.nodeSelector, and others may have set these labels; next: leave out --detach-nodes, and remove the labels yourself: `kubectl label node NODE topology.kubernetes.io/zone-`';
   for (const dryRun of ['none', 'client', 'server']) {
     await refused(['delete', 'fine', 'z', '--detach-nodes', `--dry-run=${dryRun}`], 1, line);
   }

@@ -297,7 +297,7 @@ function notDetachable(pool: NodePool): NodepoolError {
   const unlabel =
     keys.length === 0
       ? ''
-      : `and remove the labels yourself: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``;
+      : `, and remove the labels yourself: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``;
   return new NodepoolError(
     'input',
     `--detach-nodes: pool ${name} selects by ${field}, and others may have set these labels`,

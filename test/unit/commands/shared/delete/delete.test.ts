@@ -147,7 +147,7 @@ test('removes the member label with the release, and keeps labels of a selector'
   await assert.rejects(propose([selecting, pool('b', {})], [], { names: ['b', 'a'], detachNodes: true }), {
     kind: 'input',
     message: '--detach-nodes: pool a selects by spec.nodeSelector, and others may have set these labels',
-    next: 'leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE zone- x.io/y-`',
+    next: 'leave out --detach-nodes, and remove the labels yourself: `kubectl label node NODE zone- x.io/y-`',
   });
   const matchExpressions = [
     { key: 'size', operator: 'Gt', values: ['4'] },
@@ -155,7 +155,7 @@ test('removes the member label with the release, and keeps labels of a selector'
   ];
   await assert.rejects(propose([aPool({ matchExpressions }, { name: 'a' })], [], { detachNodes: true }), {
     message: '--detach-nodes: pool a selects by spec.matchExpressions, and others may have set these labels',
-    next: 'leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE size-`',
+    next: 'leave out --detach-nodes, and remove the labels yourself: `kubectl label node NODE size-`',
   });
   assert.equal((await propose([selecting], [])).action, 'Delete pool a (releases 0 nodes)');
 });
