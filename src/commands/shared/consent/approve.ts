@@ -114,7 +114,9 @@ export function approver(
     }
     if (due === undefined && !isNews) return (await askAboutImpact(proposal, signal)) ? 'asked' : 'clear';
     if (!canAsk(io)) {
-      const reasons = [...(refusal ?? []), ...losses];
+      const of = preview === undefined || losses.length === 0 ? undefined : impactPlan(proposal);
+      const told = of && (await tellImpact(of, 'beside evictions'));
+      const reasons = [...(refusal ?? []), ...losses, ...(told?.losses ?? [])];
       if (reasons.length > 0) throw needsYes(reasons, written);
       return 'clear';
     }

@@ -62,6 +62,15 @@ test('a script without --yes ends, and a dry run only shows the plan', async () 
   }
 });
 
+test('the error of a script has the facts about evictions of the question', async () => {
+  const tell = async () => ({ text: 'Impact: …', losses: ['1 of them would stay Pending'] });
+  const io = testIo();
+  await assert.rejects(approver({ yes: false, dryRun: false }, io, access, tell)({ plan }), {
+    message: /; taints ignore PodDisruptionBudgets; 1 of them would stay Pending; nothing was changed$/,
+  });
+  assert.equal(io.stderrText(), '');
+});
+
 test('a script without --yes ends at a question of the command, a terminal shows it', async () => {
   const question = { losses: ['1 workload names it'], covers: ['pool a'], needsYes: [] };
   const proposal = { plan: NO_CHANGE, action: 'Delete pool a', question };
