@@ -2,7 +2,7 @@
 import { ownValue } from '../json.ts';
 import { isPaused, progressOf } from '../rollout/rollout.ts';
 import type { NodePool } from '../types.ts';
-import { contestIn, isStale, STATUS_WORDS, stuckStartupIn } from './status.ts';
+import { contestIn, isStale, releaseFailure, stuckStartupIn } from './status.ts';
 
 /** Sorted by urgency for a person: views sort pools in this order. */
 export const STATE_WORDS = [
@@ -63,13 +63,7 @@ export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): St
 
 /** `Ready`, or `Deleting,Failing` if a deletion is stuck. */
 export function stateText(pool: NodePool, live?: LiveState): string {
-  const word = stateWord(pool, live);
-  const trouble = word === 'Deleting' && pool.status?.status !== 200 ? codeWord(pool.status?.status) : undefined;
-  return trouble === undefined ? word : `${word},${trouble}`;
-}
-
-function codeWord(code: number | undefined): string | undefined {
-  return code === undefined ? undefined : ownValue<string>(STATUS_WORDS, String(code));
+  return releaseFailure(pool) === undefined ? stateWord(pool, live) : 'Deleting,Failing';
 }
 
 /** By the status only: drift is unknown, and of a spec that changed since, only that it changed. */

@@ -226,16 +226,23 @@ function releaseText(
 }
 
 /** Since when the pool is being deleted, and what blocks the deletion, if the object tells. */
-export function deletionText({ metadata, status }: NodePool): string | undefined {
-  const { deletionTimestamp, finalizers = [], generation } = metadata;
+export function deletionText(pool: NodePool): string | undefined {
+  const { deletionTimestamp, finalizers = [] } = pool.metadata;
   if (deletionTimestamp === undefined) return undefined;
   const since = `being deleted since ${deletionTimestamp}`;
-  const trouble = troubleIn(status);
-  // The deletion has raised the generation: earlier conditions describe the pool before it.
-  if (trouble?.type === 'Applied' && trouble.observedGeneration === generation) return `${since}: ${trouble.message}`;
+  const failure = releaseFailure(pool);
+  if (failure !== undefined) return `${since}: ${failure}`;
   if (finalizers.length === 0 || finalizers.includes(FINALIZER)) return since;
   const one = finalizers.length === 1;
   return `${since}: the ${noun(finalizers.length, 'finalizer')} ${finalizers.join(', ')} ${one ? 'keeps' : 'keep'} it`;
+}
+
+/** Why the nodes of a pool that is being deleted could not be released. */
+export function releaseFailure({ metadata, status }: NodePool): string | undefined {
+  const trouble = troubleIn(status);
+  // The deletion has raised the generation: earlier conditions describe the pool before it.
+  const isOfDeletion = metadata.deletionTimestamp !== undefined && trouble?.observedGeneration === metadata.generation;
+  return isOfDeletion && trouble?.type === 'Applied' ? trouble.message : undefined;
 }
 
 /**

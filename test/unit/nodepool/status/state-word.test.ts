@@ -19,6 +19,11 @@ function conditions(type: Condition['type'], reason = '', status: Condition['sta
   return { conditions: [{ type, reason, status, message: 'x', lastTransitionTime: '' }] };
 }
 
+function ofDeletion(observedGeneration: number) {
+  const applied = { type: 'Applied', status: 'False', reason: 'WriteFailed', message: 'x' } as const;
+  return { conditions: [{ ...applied, lastTransitionTime: '', observedGeneration }] };
+}
+
 function withHandler(pool: NodePool): NodePool {
   return { ...pool, spec: { ...pool.spec, handler: 'gvisor' } };
 }
@@ -46,7 +51,10 @@ test('returns the state word of the last status', () => {
     [reconciled({ ...old, nodeCount: 0 }), 'Pending'],
     [reconciled(old, { paused: true }), 'Paused'],
     [reconciled({}, { deletionTimestamp }), 'Deleting'],
-    [reconciled({ status: 500 }, { deletionTimestamp, generation: 3 }), 'Deleting,Failing'],
+    [reconciled({ status: 500, ...ofDeletion(3) }, { deletionTimestamp, generation: 3 }), 'Deleting,Failing'],
+    // What the pool was before its deletion does not matter.
+    [reconciled({ status: 500, ...ofDeletion(2) }, { deletionTimestamp, generation: 3 }), 'Deleting'],
+    [reconciled({ status: 503 }, { deletionTimestamp, generation: 3 }), 'Deleting'],
     [aPool({}, { deletionTimestamp }), 'Deleting'],
     [reconciled(conditions('Progressing', 'RolloutInProgress')), 'Progressing'],
     [reconciled(conditions('Progressing', 'RolloutStopped', 'False')), 'Stopped'],
