@@ -4,7 +4,7 @@ import { parseRecord } from '../../nodepool/plan/record.ts';
 import { transientKeysIn, transientText } from '../../nodepool/plan/transient-states.ts';
 import { omittedTexts } from '../../nodepool/quantity/node-resources.ts';
 import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
-import { isPaused, progressOf } from '../../nodepool/rollout/rollout.ts';
+import { isPaused, isStopped as isStoppedRollout, progressOf } from '../../nodepool/rollout/rollout.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
 import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status/status.ts';
 import { plural } from '../../nodepool/text.ts';
@@ -156,7 +156,7 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
 
 /** After a change of the spec, the status still describes the previous rollout. */
 export function isStopped(pool: NodePool): boolean {
-  return progressOf(pool)?.reason === 'RolloutStopped' && lateness(pool) === undefined && !isPaused(pool);
+  return isStoppedRollout(pool) && lateness(pool) === undefined && !isPaused(pool);
 }
 
 /** A deletion that no reconcile can complete: the nodes were released, and our finalizer is gone. */

@@ -1,5 +1,5 @@
 /** The progress of a spec on its pool's nodes, as `kubectl rollout status` reports it for a Deployment. */
-import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { isStopped, progressOf } from '../../nodepool/rollout/rollout.ts';
 import { troubleIn } from '../../nodepool/status/status.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -22,15 +22,16 @@ export function rolloutState(pool: NodePool): RolloutState {
 function stateOf(pool: NodePool): RolloutState {
   const { metadata, status } = pool;
   const { name, generation } = metadata;
-  const waiting = (what: string): RolloutState => ({
+  const waitingFor = (what: string): RolloutState => ({
     kind: 'waiting',
-    text: `Waiting for nodepool "${name}" rollout to finish: ${what}...`,
+    text: `Waiting for nodepool "${name}" ${what}...`,
   });
+  const waiting = (what: string) => waitingFor(`rollout to finish: ${what}`);
   if (metadata.deletionTimestamp !== undefined) return { kind: 'failed', text: `nodepool "${name}" is being deleted` };
-  if (status?.observedGeneration !== generation || status?.status === undefined) {
-    return { kind: 'waiting', text: `Waiting for nodepool "${name}" spec update to be observed...` };
-  }
+  if (status?.observedGeneration !== generation || status?.status === undefined)
+    return waitingFor('spec update to be observed');
   const stalled = status.conditions?.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
+  if (stalled?.reason === 'RolloutStopped' && !isStopped(pool)) return waitingFor('resume to be observed');
   // A failed write is retried.
   if (stalled !== undefined && status.status !== 500)
     return { kind: 'failed', text: `nodepool "${name}": ${stalled.message}` };

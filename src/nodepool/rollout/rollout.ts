@@ -136,12 +136,24 @@ export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
   return found === undefined || Number.isNaN(at) ? undefined : { at, nodes: found.nodes ?? [] };
 }
 
+/** Whether the last reconcile found the rollout stopped, and nobody has resumed it since. */
+export function isStopped(pool: NodePool): boolean {
+  const found = progressOf(pool);
+  if (found?.reason !== 'RolloutStopped') return false;
+  const at = stoppedRollout(pool)?.at ?? parseTime(found.lastTransitionTime);
+  return !(at <= resumedAt(pool));
+}
+
+function resumedAt({ metadata }: NodePool): number {
+  return parseTime(metadata.annotations?.[RESUMED_ANNOTATION]);
+}
+
 /** @param step undefined if nothing is known about the current spec */
 export function stoppedRollouts(pool: NodePool, step: Pick<RolloutStep, 'stop'> | undefined): StoppedRollout[] {
   const before = pool.status?.stoppedRollouts ?? [];
   if (step === undefined) return before;
   const [hash, { stop }] = [rolloutHash(pool), step];
-  const resumed = parseTime(pool.metadata.annotations?.[RESUMED_ANNOTATION]);
+  const resumed = resumedAt(pool);
   // Resuming the current spec does not resume the others.
   const others = before.map(each =>
     each.rollout !== hash && Date.parse(each.time) <= resumed ? { ...each, time: after(resumed) } : each,

@@ -1,6 +1,5 @@
 /** STATUS of a pool as one word: by its current nodes if they were read, otherwise by its last status. */
-import { ownValue } from '../json.ts';
-import { isPaused, progressOf } from '../rollout/rollout.ts';
+import { isPaused, isStopped, progressOf } from '../rollout/rollout.ts';
 import type { NodePool } from '../types.ts';
 import { contestIn, isStale, releaseFailure, stuckStartupIn } from './status.ts';
 
@@ -72,7 +71,7 @@ function lastState(pool: NodePool): LiveState {
   const isOld = isStale(pool);
   const code = isOld ? undefined : status?.status;
   const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
-  const rollouts = { RolloutInProgress: 'Progressing', RolloutStopped: 'Stopped' } as const;
+  const isProgressing = progressOf(pool)?.reason === 'RolloutInProgress';
   return {
     nodes: nodeCount,
     // The earlier operator did not count Ready nodes.
@@ -81,7 +80,7 @@ function lastState(pool: NodePool): LiveState {
     drifted: 0,
     isInvalid: code === 422,
     losesNodes: code === 409,
-    rollout: isOld ? undefined : ownValue<LiveState['rollout']>(rollouts, progressOf(pool)?.reason ?? ''),
+    rollout: isOld ? undefined : isStopped(pool) ? 'Stopped' : isProgressing ? 'Progressing' : undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPools, checkRollouts, checkSpecs } from '../../../../src/commands/doctor/pools.ts';
+import { RESUMED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool, taint } from '../../nodepool/fixtures.ts';
 
 test('names pools with a stopped rollout, unless their spec has changed since', () => {
@@ -30,6 +31,9 @@ test('names pools with a stopped rollout, unless their spec has changed since', 
   assert.match(found.remedy ?? '', /^fix the node that failed, .*rollout resume worker`; .*rollout undo worker`$/);
   assert.equal(checkPools([stopped(2)]).status, 'ok');
   assert.equal(checkRollouts([stopped(1)]).status, 'ok');
+  const annotations = { [RESUMED_ANNOTATION]: '2026-05-01T12:00:00Z' };
+  const resumed = { ...stopped(2), metadata: { ...pool.metadata, annotations } };
+  assert.equal(checkRollouts([resumed]).status, 'ok', 'resumed, but not reconciled yet');
   assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
 });
 

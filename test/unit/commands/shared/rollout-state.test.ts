@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutState } from '../../../../src/commands/shared/rollout-state.ts';
-import type { Condition, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import { type Condition, type NodePoolStatus, RESUMED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 
 const aCondition = (
@@ -52,6 +52,13 @@ test('prints the progress like kubectl rollout status', () => {
   assert.deepEqual(text(status({}, progressing('RolloutStopped'), stalled)), [
     'failed',
     'nodepool "worker": stopped: node a',
+  ]);
+  const resumed = (time: string) =>
+    text(status({}, progressing('RolloutStopped'), stalled), { annotations: { [RESUMED_ANNOTATION]: time } });
+  assert.deepEqual(resumed('2025-12-31T23:59:59Z')[0], 'failed', 'an earlier stop was resumed');
+  assert.deepEqual(resumed('2026-01-01T00:00:00Z'), [
+    'waiting',
+    'Waiting for nodepool "worker" resume to be observed...',
   ]);
   assert.deepEqual(text(status({}), { deletionTimestamp: '2026-01-01T00:00:00Z' }), [
     'failed',

@@ -1,7 +1,7 @@
 /** Stopped rollouts in the status of a pool. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash, stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/rollout.ts';
+import { isStopped, rolloutHash, stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/rollout.ts';
 import { RESUMED_ANNOTATION, type StoppedRollout } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 
@@ -46,4 +46,28 @@ test('ignores a time whose year is outside RFC 3339', () => {
   for (const resumed of ['+275760-09-13T00:00:00.000Z', '9999-12-31T23:59:59Z'])
     assert.deepEqual(stoppedRollouts(pool([OTHER], resumed), { stop }), [OTHER, OWN]);
   assert.equal(stoppedRollout(pool([{ ...OWN, time: '9999-12-31T23:59:59-12:00' }])), undefined);
+});
+
+test('a stop is over once somebody has resumed the pool at or after its time', () => {
+  const status = 'False' as const;
+  const progressing = {
+    type: 'Progressing',
+    status,
+    reason: 'RolloutStopped',
+    message: '',
+    lastTransitionTime: LATER,
+  } as const;
+  const withStop = (entries: StoppedRollout[], resumed?: string, reason = progressing.reason as string) => {
+    const found = pool(entries, resumed);
+    return {
+      ...found,
+      status: { status: 200, nodeCount: 1, stoppedRollouts: entries, conditions: [{ ...progressing, reason }] },
+    };
+  };
+  assert.equal(isStopped(withStop([])), true);
+  assert.equal(isStopped(withStop([], TIME)), true, 'resumed before it stopped again');
+  assert.equal(isStopped(withStop([], LATER)), false);
+  assert.equal(isStopped(withStop([OWN], TIME)), false, 'the stop of the spec is more precise than the condition');
+  assert.equal(isStopped(withStop([OTHER], TIME)), true);
+  assert.equal(isStopped(withStop([], undefined, 'RolloutInProgress')), false);
 });

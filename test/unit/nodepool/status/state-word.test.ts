@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LiveState, stateText, stateWord } from '../../../../src/nodepool/status/state-word.ts';
-import type { Condition, NodePool, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import {
+  type Condition,
+  type NodePool,
+  type NodePoolStatus,
+  RESUMED_ANNOTATION,
+} from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 
 const LIVE: LiveState = { nodes: 3, ready: 3, due: 0, drifted: 0, isInvalid: false, losesNodes: false };
@@ -27,6 +32,13 @@ function ofDeletion(observedGeneration: number) {
 function withHandler(pool: NodePool): NodePool {
   return { ...pool, spec: { ...pool.spec, handler: 'gvisor' } };
 }
+
+const stopped = {
+  conditions: conditions('Progressing', 'RolloutStopped', 'False').conditions.map(each => ({
+    ...each,
+    lastTransitionTime: '2026-11-21T08:00:00Z',
+  })),
+};
 
 test('returns the state word of the last status', () => {
   const old = { observedGeneration: 1 };
@@ -60,6 +72,13 @@ test('returns the state word of the last status', () => {
     [reconciled(conditions('Progressing', 'RolloutStopped', 'False')), 'Stopped'],
     [reconciled(conditions('Progressing', 'RolloutComplete', 'False')), 'Ready'],
     [reconciled({ status: 503, ...conditions('Progressing', 'RolloutStopped', 'False') }), 'Stopped'],
+    [
+      reconciled(
+        { updatedNodeCount: 1, ...stopped },
+        { annotations: { [RESUMED_ANNOTATION]: '2026-11-21T08:00:00Z' } },
+      ),
+      'Pending',
+    ],
     [reconciled({ updatedNodeCount: 2, ...conditions('Reconciling', 'DrainingPods') }), 'Progressing'],
     [reconciled(conditions('Contested')), 'Contested'],
     [reconciled(conditions('StartupTaintsStuck')), 'StartupTaintsStuck'],
