@@ -34,6 +34,8 @@ export interface LiveState {
   isInvalid: boolean;
   /** The pool matches nodes that another pool owns. */
   losesNodes: boolean;
+  /** Startup taints have been on nodes for too long. */
+  isStartupStuck: boolean;
   /** For a pool with spec.rollout. */
   rollout?: 'Progressing' | 'Stopped' | undefined;
 }
@@ -44,6 +46,7 @@ export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): St
   const code = isStale(pool) ? undefined : status?.status;
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (live.isInvalid) return 'Invalid';
+  // Until the next reconcile, whatever the nodes look like: only a message says what failed, and it may be no node.
   if (code !== undefined && ![200, 409, 422, 503].includes(code)) return 'Failing';
   if (live.losesNodes || (code === 409 && hasForeignClass(pool))) return 'Conflict';
   const isReconciled = status?.status !== undefined;
@@ -53,7 +56,7 @@ export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): St
   if (isPaused(pool)) return 'Paused';
   if (live.rollout === 'Progressing' || (live.due > 0 && isDraining(pool))) return 'Progressing';
   if (contestIn(status) !== undefined) return 'Contested';
-  if (stuckStartupIn(status) !== undefined) return 'StartupTaintsStuck';
+  if (live.isStartupStuck) return 'StartupTaintsStuck';
   if (live.drifted > 0) return 'Drifted';
   // Nodes do not show whether the RuntimeClass has the handler of a new spec.
   if (live.due > 0 || (isStale(pool) && pool.spec.handler)) return 'Pending';
@@ -66,7 +69,7 @@ export function stateText(pool: NodePool, live?: LiveState): string {
 }
 
 /** By the status only: drift is unknown, and of a spec that changed since, only that it changed. */
-function lastState(pool: NodePool): LiveState {
+export function lastState(pool: NodePool): LiveState {
   const { status } = pool;
   const isOld = isStale(pool);
   const code = isOld ? undefined : status?.status;
@@ -80,6 +83,7 @@ function lastState(pool: NodePool): LiveState {
     drifted: 0,
     isInvalid: code === 422,
     losesNodes: code === 409,
+    isStartupStuck: stuckStartupIn(status) !== undefined,
     rollout: isOld ? undefined : isStopped(pool) ? 'Stopped' : isProgressing ? 'Progressing' : undefined,
   };
 }

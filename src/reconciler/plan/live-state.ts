@@ -1,5 +1,6 @@
 /** STATUS, DUE and DRIFT of a pool, computed from the current nodes. */
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
+import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
 import { isStale } from '../../nodepool/status/status.ts';
@@ -8,7 +9,7 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { differs, nodePlan } from './node-plan.ts';
 import { rolloutStepOf } from './rollout-plan.ts';
 
-/** @param now the server's time, for rollouts */
+/** @param now the server's time, for rollouts and startup taints */
 export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveState {
   const { name } = pool.metadata;
   const members = state.members(name);
@@ -29,6 +30,7 @@ export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveS
   return {
     ...{ nodes: members.length, ready, due, drifted, isInvalid },
     losesNodes: state.lost(name).length > 0,
+    isStartupStuck: stuckStartupTaints(pool, members, () => now).texts.length > 0,
     rollout: isInvalid ? undefined : rolloutOf(state, pool, now),
   };
 }

@@ -32,7 +32,7 @@ test('appends rows to a table, with their current age', () => {
 
 /** What the nodes of a pool are now. */
 function live(facts: Partial<LivePool> = {}): LivePool {
-  const state = { nodes: 2, ready: 2, due: 0, drifted: 0, isInvalid: false, losesNodes: false };
+  const state = { nodes: 2, ready: 2, due: 0, drifted: 0, isInvalid: false, losesNodes: false, isStartupStuck: false };
   return { ...state, cordoned: 0, allocatable: {}, maintenance: { active: 0, overdue: 0 }, ...facts };
 }
 

@@ -9,7 +9,10 @@ import {
 } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 
-const LIVE: LiveState = { nodes: 3, ready: 3, due: 0, drifted: 0, isInvalid: false, losesNodes: false };
+const LIVE: LiveState = {
+  ...{ nodes: 3, ready: 3, due: 0, drifted: 0 },
+  ...{ isInvalid: false, losesNodes: false, isStartupStuck: false },
+};
 const deletionTimestamp = '2026-11-21T08:59:59Z';
 
 /** A pool whose status describes its current spec. */
@@ -101,6 +104,9 @@ test('returns the state word of the current nodes', () => {
     [reconciled({ status: 409, ...conditions('Conflict', 'NodeConflict') }), {}, 'Ready'],
     [reconciled({ status: 409, ...conditions('Conflict', 'RuntimeClassConflict') }), {}, 'Conflict'],
     [reconciled(), { rollout: 'Stopped', ready: 0 }, 'Stopped'],
+    [reconciled(), { isStartupStuck: true }, 'StartupTaintsStuck'],
+    [reconciled(conditions('StartupTaintsStuck')), {}, 'Ready'],
+    [reconciled({ status: 500 }), {}, 'Failing'],
     [reconciled(), { rollout: 'Progressing', due: 1, drifted: 1 }, 'Progressing'],
     // Paused, resumed and finished since the last reconcile.
     [reconciled(old, { paused: true }), { due: 1, drifted: 1 }, 'Paused'],

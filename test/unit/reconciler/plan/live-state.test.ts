@@ -53,3 +53,12 @@ test('counts a node that left but still has settings as due, not as member', () 
   const { nodes, ready, due, drifted } = seen(SPEC, [left, member('b', 'gold')]);
   assert.deepEqual([nodes, ready, due, drifted], [1, 1, 1, 0]);
 });
+
+test('startup taints are stuck after 15 minutes on a node', () => {
+  const agent = { key: 'agent', effect: 'NoSchedule' as const };
+  const stuckAfter = (ms: number) => {
+    const readySince = (NOW.getTime() - ms) / 1000;
+    return seen({ startupTaints: [agent] }, [member('a', 'gold', { taints: [agent], readySince })]).isStartupStuck;
+  };
+  assert.deepEqual([stuckAfter(899_000), stuckAfter(900_000)], [false, true]);
+});
