@@ -4,9 +4,10 @@ import { parseRecord } from '../../nodepool/plan/record.ts';
 import { transientKeysIn, transientText } from '../../nodepool/plan/transient-states.ts';
 import { omittedTexts } from '../../nodepool/quantity/node-resources.ts';
 import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
-import { isPaused, isStopped as isStoppedRollout, progressOf } from '../../nodepool/rollout/rollout.ts';
+import { isPaused, isStopped, progressOf } from '../../nodepool/rollout/rollout.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
-import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status/status.ts';
+import { type LiveState, lastState, stateText } from '../../nodepool/status/state-word.ts';
+import { contestIn, deletionText, isStale, troubleIn, withheldIn } from '../../nodepool/status/status.ts';
 import { plural } from '../../nodepool/text.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
@@ -16,10 +17,15 @@ import { type CheckFinding, error, named, ok, skipped, warning } from '../shared
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'the software that set the finalizers has to remove them; the nodes are already released';
 
-/** Errors are problems that the last reconcile found. @param state undefined if nodes cannot be read */
-export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
+/** From the current nodes, or from the status if nodes cannot be read. */
+export type LiveOf = (pool: NodePool) => LiveState;
+
+const PROBLEMS = ['Invalid', 'Failing', 'Conflict', 'NotReady', 'Deleting,Failing'];
+
+/** Errors are problems that STATUS of `get` names. @param state undefined if nodes cannot be read */
+export function checkPools(pools: NodePool[], state?: ClusterState, liveOf: LiveOf = lastState): CheckFinding {
   if (pools.length === 0) return ok('there are no pools');
-  const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
+  const failing = pools.filter(pool => PROBLEMS.includes(wordOf(pool, liveOf)));
   // For a failing deletion, the line about its status also names the deletion.
   const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
   const behind = new Map(
@@ -28,7 +34,7 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
   const late = [...behind.values()];
   const contested = detailsOf(pools, contestIn);
   const withheld = detailsOf(pools, withheldIn);
-  const details = [...failing.map(problemOf), ...late.flat(), ...contested, ...withheld];
+  const details = [...failing.map(pool => problemOf(pool, liveOf)), ...late.flat(), ...contested, ...withheld];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'has' : 'have'} a problem`,
@@ -58,12 +64,12 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
 }
 
 /** A reconcile updates no more nodes of these pools. */
-export function checkRollouts(pools: readonly NodePool[]): CheckFinding {
-  const stopped = pools.filter(isStopped);
+export function checkRollouts(pools: readonly NodePool[], liveOf: LiveOf = lastState): CheckFinding {
+  const stopped = pools.filter(pool => holdsBack(pool, liveOf));
   const [first] = stopped;
   if (first === undefined) return ok('no rollout is stopped');
   const name = stopped.length === 1 ? first.metadata.name : 'POOL';
-  const details = stopped.map(pool => `${pool.metadata.name}: ${progressOf(pool)?.message}`);
+  const details = detailsOf(stopped.filter(isStopped), status => progressOf({ status })?.message);
   return warning(
     stopped.length === 1 ? `the rollout of pool ${name} is stopped` : `${stopped.length} rollouts are stopped`,
     `fix the node that failed, then \`kubectl nodepool rollout resume ${name}\`; or go back to the previous spec with \`kubectl nodepool rollout undo ${name}\``,
@@ -154,9 +160,14 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
   return resume.length === 0 ? first : `${first}; for paused pools, first run ${resume.join('')}`;
 }
 
-/** After a change of the spec, the status still describes the previous rollout. */
-export function isStopped(pool: NodePool): boolean {
-  return isStoppedRollout(pool) && lateness(pool) === undefined && !isPaused(pool);
+/** Whether a stopped rollout keeps nodes from being updated. */
+export function holdsBack(pool: NodePool, liveOf: LiveOf): boolean {
+  return pool.metadata.deletionTimestamp === undefined && liveOf(pool).rollout === 'Stopped' && !isPaused(pool);
+}
+
+/** Without a stop, which has its own check. */
+function wordOf(pool: NodePool, liveOf: LiveOf): string {
+  return stateText(pool, { ...liveOf(pool), rollout: undefined });
 }
 
 /** A deletion that no reconcile can complete: the nodes were released, and our finalizer is gone. */
@@ -164,14 +175,14 @@ function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: No
   return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
 }
 
-function problemOf(pool: NodePool): string {
-  const { metadata, status } = pool;
-  const number = status?.status ?? 0;
-  const { message = '' } = troubleIn(status) ?? {};
-  const code = `${metadata.name}: ${STATUS_WORDS[number] ?? number}`;
+function problemOf(pool: NodePool, liveOf: LiveOf): string {
+  const { name } = pool.metadata;
   const deletion = deletionText(pool);
-  if (deletion !== undefined) return `${code}, ${deletion}`;
-  return code + (message === '' ? '' : `: ${message}`);
+  if (deletion !== undefined) return `${name}: Failing, ${deletion}`;
+  const word = wordOf(pool, liveOf);
+  // The status explains only what it has: other checks name the nodes and fields.
+  const message = word === wordOf(pool, lastState) ? troubleIn(pool.status)?.message : undefined;
+  return `${name}: ${word}${message ? `: ${message}` : ''}`;
 }
 
 /** Whether the status or a record is out of date: after a change just now, or because no reconcile runs. */
@@ -191,18 +202,15 @@ interface StatusLateness {
 }
 
 function lateness(pool: NodePool): StatusLateness | undefined {
-  const { metadata, status } = pool;
-  const { generation } = metadata;
+  const { status } = pool;
   const other = (text: string): StatusLateness => ({ kind: 'other', text });
   const deletion = deletionText(pool);
   if (deletion !== undefined) return other(deletion);
   // Another client may have written a status without observedGeneration.
   if (status?.status === undefined) return other('never reconciled');
-  const { observedGeneration } = status;
   if (hasLostFields(pool)) return other(`${LOST_FIELDS}: ${MEND_LOST_FIELDS}`);
-  if (observedGeneration === undefined) return other('not reconciled by this program yet');
-  if (observedGeneration === generation) return undefined;
-  return { kind: 'newer spec', text: 'the spec changed after the last reconcile' };
+  if (status.observedGeneration === undefined) return other('not reconciled by this program yet');
+  return isStale(pool) ? { kind: 'newer spec', text: 'the spec changed after the last reconcile' } : undefined;
 }
 
 // Nodes against their pools: overlaps, records of deleted pools, pending changes, missing handlers, invalid quantities.

@@ -20,6 +20,7 @@ import {
   POOL_LABEL,
   type RuntimeClass,
 } from '../../nodepool/types.ts';
+import { liveState } from '../../reconciler/plan/live-state.ts';
 import { differing, nodePlan } from '../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
@@ -37,8 +38,9 @@ import {
   checkQuantities,
   checkRollouts,
   checkSpecs,
+  holdsBack,
   isBehind,
-  isStopped,
+  type LiveOf,
 } from './pools.ts';
 
 export interface DoctorState {
@@ -95,25 +97,27 @@ export function stateFindings(
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = {
-    rollouts: checkRollouts(pools),
     specs: checkSpecs(pools, cluster.rules.transient),
     membership: checkMembership(pools, policiesOff),
     'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
   };
   if ('refusal' in readNodes) {
-    return { pools: checkPools(pools), ...alone, overlaps: notChecked(readNodes.refusal), due: checkDue(pools) };
+    const found = { pools: checkPools(pools), rollouts: checkRollouts(pools) };
+    return { ...found, ...alone, overlaps: notChecked(readNodes.refusal), due: checkDue(pools) };
   }
   const nodes = readNodes.value;
   const names = nodes.map(({ name }) => name);
+  const liveOf = (pool: NodePool) => liveState(cluster, pool, now);
   return {
-    pools: checkPools(pools, cluster),
+    pools: checkPools(pools, cluster, liveOf),
+    rollouts: checkRollouts(pools, liveOf),
     ...alone,
     'runtime-classes': checkRuntimeClasses(pools, runtimeClasses, strayLabels(names, cluster), cluster),
     overlaps: checkOverlaps(pools, cluster),
     orphans: checkOrphans(pools, nodes, cluster),
     members: checkMembers(pools, cluster),
     maintenance: checkMaintenance(nodes, cluster, now),
-    due: checkDue(pools, pool => writable(cluster, pool)),
+    due: checkDue(pools, pool => writable(cluster, pool, liveOf)),
     handlers: checkHandlers(pools, nodes, cluster),
     quantities: checkQuantities(pools, cluster),
     'startup-taints': checkStartupTaints(pools, cluster, now),
@@ -121,10 +125,10 @@ export function stateFindings(
 }
 
 /** Members that differ, except those that a stopped rollout holds back, which the check `rollouts` reports. */
-function writable(cluster: ClusterState, pool: string): string[] {
+function writable(cluster: ClusterState, pool: string, liveOf: LiveOf): string[] {
   const names = differing(cluster, pool);
   const known = cluster.pool(pool);
-  return known !== undefined && isStopped(known)
+  return known !== undefined && holdsBack(known, liveOf)
     ? names.filter(name => !isRolloutStep(nodePlan(cluster, name)))
     : names;
 }

@@ -1,7 +1,7 @@
 /** What a reconcile writes even if no label, taint or RuntimeClass differs: records on nodes, and counts. */
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
-import type { NodePool } from '../../../nodepool/types.ts';
+import type { NodePool, NodePoolStatus } from '../../../nodepool/types.ts';
 import { mayWait, nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
@@ -39,7 +39,16 @@ function countsText(state: ClusterState, { metadata: { name }, status }: NodePoo
   const members = state.members(name);
   const ready = members.filter(node => node.ready).length;
   const { nodeCount, readyNodeCount = ready } = status;
-  if (nodeCount === members.length && readyNodeCount === ready) return [];
+  if (nodeCount === members.length && readyNodeCount === ready)
+    return hasNodeConflict(status) && state.lost(name).length === 0
+      ? ['status is out of date (node conflict; now none)']
+      : [];
   const counts = (nodes: number, readyNodes: number) => `${plural(nodes, 'node')}, ${readyNodes} Ready`;
   return [`status is out of date (${counts(nodeCount, readyNodeCount)}; now ${counts(members.length, ready)})`];
+}
+
+function hasNodeConflict({ conditions = [] }: NodePoolStatus): boolean {
+  return conditions.some(
+    ({ type, status, reason }) => type === 'Conflict' && status === 'True' && reason === 'NodeConflict',
+  );
 }

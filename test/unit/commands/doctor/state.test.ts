@@ -196,8 +196,9 @@ test('reports pools with a status other than 200, and pools that were never reco
     { ...condition, type: 'Ready' as const, status: 'False' as const, message: 'see condition Conflict' },
     { ...condition, type: 'Conflict' as const, message: 'node a belongs to b' },
   ];
+  const nodeSelector = { 'node-role.kubernetes.io/worker': '' };
   const pools = [
-    aPool({}, { name: 'lost', status: { ...GOOD, nodeCount: 0, status: 409, conditions } }),
+    aPool({ nodeSelector }, { name: 'lost', status: { ...GOOD, nodeCount: 0, status: 409, conditions } }),
     aPool({}, { name: 'new' }),
     aPool({}, { name: 'odd', status: {} as NodePoolStatus }),
     aPool({}, { name: 'old', generation: 2, status: GOOD }),
@@ -221,6 +222,30 @@ test('reports pools with a status other than 200, and pools that were never reco
     'dying: being deleted since 2026-01-01T00:00:00Z',
   ]);
   assert.equal(find('pools', pools.slice(1), nodes)[0], 'warning');
+});
+
+test('reports problems of the current nodes, as STATUS of `get`, not those that the status had', () => {
+  const condition = { reason: 'NodeConflict', lastTransitionTime: '', message: 'old' };
+  const conflict = { ...condition, type: 'Conflict' as const, status: 'True' as const };
+  const failed = { ...condition, type: 'Applied' as const, status: 'False' as const, reason: 'WriteFailed' };
+  const check = (status: Partial<NodePoolStatus>, more: Partial<ExaminedNode> = {}, metadata = {}) =>
+    find(
+      'pools',
+      [worker({ ...metadata, status: { ...GOOD, ...status } } as object)],
+      [node('a', { record: recordOf({ pool: 'worker' }), ...more })],
+    );
+  assert.deepEqual(check({ status: 503, readyNodeCount: 0 }), [
+    'warning',
+    'worker: status is out of date (1 node, 0 Ready; now 1 node, 1 Ready)',
+  ]);
+  assert.deepEqual(check({ status: 409, conditions: [conflict] }), [
+    'warning',
+    'worker: status is out of date (node conflict; now none)',
+  ]);
+  const corrected = ['warning', 'worker: the spec changed after the last reconcile'];
+  assert.deepEqual(check({ status: 422, conditions: [failed] }, {}, { generation: 2 }), corrected);
+  assert.deepEqual(check({}, { ready: false }), ['error', 'worker: NotReady']);
+  assert.deepEqual(check({ status: 500, conditions: [failed] }), ['error', 'worker: Failing: old']);
 });
 
 test('reports what blocks the deletion of a pool, and what others keep changing', () => {
