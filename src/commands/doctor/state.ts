@@ -8,6 +8,8 @@ import {
   ownerText,
 } from '../../nodepool/drain/maintenance.ts';
 import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/explain.ts';
+import { almostMatches } from '../../nodepool/membership/near-miss.ts';
+import { membershipSelector, partsOf } from '../../nodepool/membership/selector.ts';
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
@@ -26,7 +28,7 @@ import { recordedMembers } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
 import { type CheckFinding, type CheckId, error, named, notChecked, ok, warning } from '../shared/check.ts';
-import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
+import { emptyPools, noMatchWarnings } from '../shared/consent/no-match.ts';
 import { type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
 import { checkMembership } from './permissions.ts';
 import {
@@ -216,7 +218,8 @@ function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
   return `; \`kubectl nodepool uncordon ${pool} --node ${names.join(',')}${takeover}\``;
 }
 
-// Members that are not Ready, and pools that no node matches: a typo in a selector gives an empty pool, no error.
+// Members that are not Ready, and pools that no node matches. An empty pool is no problem: it may be new, or scaled to
+// zero. But if nodes without a pool almost match its selector, one of them has a typo.
 
 function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   let count = 0;
@@ -228,17 +231,32 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
       ? []
       : [`${name}: ${names.length} of ${plural(members.length, 'member')}: ${named(names)}`];
   });
-  const all = pools.map(({ metadata }) => metadata.name);
-  const empty = emptyPoolWarnings(state, all).map(({ message }) => message);
+  const empty = emptyPools(state, pools);
+  const nodes = [...state.nodes()];
+  const unmatched = noMatchWarnings(empty, nodes).map(({ message }) => message);
+  const details = [...notReady, ...unmatched];
   if (count > 0) {
-    const without = empty.length === 0 ? '' : `, ${plural(empty.length, 'pool')} without nodes`;
+    const without = unmatched.length === 0 ? '' : `, ${plural(unmatched.length, 'pool')} without nodes`;
     return warning(
       `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready${without}`,
       'see why: `kubectl describe node NODE`',
-      [...notReady, ...empty],
+      details,
     );
   }
-  return ok(pools.length === 0 ? 'there are no pools' : 'every member is Ready', empty);
+  const unowned = nodes.filter(({ name }) => state.ownership(name)?.owner === undefined);
+  const mistyped = empty.filter(pool => {
+    const parts = partsOf(membershipSelector(pool));
+    return unowned.some(({ labels }) => almostMatches(parts, labels));
+  });
+  if (mistyped.length > 0) {
+    const matches = mistyped.length === 1 ? 'matches' : 'match';
+    return warning(
+      `${plural(mistyped.length, 'pool')} ${matches} no node, but almost ${matches} nodes without a pool`,
+      'change the selector with `kubectl nodepool edit POOL`, or label the nodes',
+      details,
+    );
+  }
+  return ok(pools.length === 0 ? 'there are no pools' : 'every member is Ready', details);
 }
 
 // Startup taints that stay too long, including those that a node registered with.

@@ -1,6 +1,7 @@
 /** Labels that a selector nearly matches: the value or key is spelled a little differently. */
 import { ownValue } from '../json.ts';
 import { suggest } from '../text.ts';
+import { meetsNode } from './label-query.ts';
 import { needsLabel, type SelectorPart } from './selector.ts';
 
 export interface NearMiss {
@@ -16,6 +17,12 @@ export function nearMiss(part: SelectorPart, labels: Readonly<Record<string, str
   const key = similarKey(part.key, Object.keys(labels));
   const value = key === undefined ? undefined : ownValue(labels, key);
   return key === undefined || value === undefined ? undefined : { key, value };
+}
+
+/** Whether a node that does not match would do so if similar labels were equal. */
+export function almostMatches(parts: readonly SelectorPart[], labels: Readonly<Record<string, string>>): boolean {
+  const unmet = parts.filter(part => !meetsNode(part, ownValue(labels, part.key)));
+  return unmet.length > 0 && unmet.every(part => nearMiss(part, labels) !== undefined);
 }
 
 /** Whether a value that does not meet the requirement is spelled similarly to one that does. */

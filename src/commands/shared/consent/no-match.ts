@@ -27,14 +27,18 @@ type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Warnings for pools without members. @param pools by name */
 export function emptyPoolWarnings(state: ClusterState, pools: readonly string[]): NoMatch[] {
-  // The index alone rules out the other pools, without a loop over all nodes.
-  const empty = pools.filter(
-    name => state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,
+  const empty = emptyPools(
+    state,
+    pools.flatMap(name => state.pool(name) ?? []),
   );
-  if (empty.length === 0) return [];
-  return noMatchWarnings(
-    empty.flatMap(name => state.pool(name) ?? []),
-    [...state.nodes()],
+  return empty.length === 0 ? [] : noMatchWarnings(empty, [...state.nodes()]);
+}
+
+/** The index alone rules out the other pools, without a loop over all nodes. */
+export function emptyPools(state: ClusterState, pools: readonly NodePool[]): NodePool[] {
+  return pools.filter(
+    ({ metadata: { name } }) =>
+      state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,
   );
 }
 

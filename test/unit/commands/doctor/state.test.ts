@@ -84,6 +84,12 @@ test('names members that are NotReady, and pools without matching nodes', () => 
     'ok',
     'no node matches pool web (tier=wbe): 1 node has tier=web',
   ]);
+  // A pool that is scaled to zero resembles only nodes of other pools.
+  assert.deepEqual(find('members', [typo], [a, { ...web, labels: { tier: 'web' } }]), [
+    'warning',
+    'no node matches pool web (tier=wbe): 1 node has tier=web',
+  ]);
+  assert.deepEqual(find('members', [typo], [a, { ...web, labels: { tier: 'database' } }])[0], 'ok');
   assert.deepEqual(find('members', [worker()], [a, b]), ['warning', 'worker: 1 of 2 members: b']);
   // Its nodes belong to another pool: see overlaps.
   const rival = aPool({}, { name: 'rival', uid: 'r', creationTimestamp: '2030-01-01T00:00:00Z' });
