@@ -107,7 +107,8 @@ export function poolsPrinter(
 export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined): P {
   if (live === undefined) return pool;
   const { nodes, ready, due, cordoned, allocatable } = live;
-  const counts = { nodeCount: nodes, readyNodeCount: ready, updatedNodeCount: nodes - due };
+  // Former members are due, too.
+  const counts = { nodeCount: nodes, readyNodeCount: ready, updatedNodeCount: Math.max(0, nodes - due) };
   const status = { ...pool.status, ...counts, unschedulableNodeCount: cordoned, allocatable };
   return { ...pool, status: status as NodePoolStatus };
 }
@@ -130,7 +131,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: readyCell(style), rank: READY_RANK },
     ...counted('CORDONED', ({ status }) => status?.unschedulableNodeCount),
-    ...counted('DUE', dueNodesOf),
+    ...counted('DUE', pool => live?.get(pool.metadata.name)?.due ?? dueNodesOf(pool)),
     ...counted('DRIFT', ({ metadata }) => live?.get(metadata.name)?.drifted),
     ...(chosen ?? RESOURCES).map((name, i) => ({
       ...resourceColumn(name),
@@ -184,7 +185,7 @@ function countColumn(
   return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK }];
 }
 
-/** Number of members that differ from the pool's spec. */
+/** By the status: the number of members that differ from the pool's spec. */
 function dueNodesOf({ status }: NodePool): number | undefined {
   const { nodeCount = 0, updatedNodeCount } = status ?? {};
   return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;

@@ -52,11 +52,11 @@ test('prints the wide table', () => {
   );
   assert.equal(
     worker?.join(' '),
-    'worker Drifted 2 2 0 <none> 1 8 5.8Gi 220 4 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h 200 gvisor 175.5Gi node-role.kubernetes.io/worker= <none> 2,1-overdue 1Gi',
+    'worker Drifted 2 2 0 0 1 8 5.8Gi 220 4 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h 200 gvisor 175.5Gi node-role.kubernetes.io/worker= <none> 2,1-overdue 1Gi',
   );
   assert.equal(
     gpu?.join(' '),
-    'gpu Conflict 1 1 1 <none> 0 15.82 64Gi 110 <none> <none> 60m 409 <none> <none> example.com/gpu=a100 NodeConflict 0 <none>',
+    'gpu Conflict 1 1 1 0 0 15.82 64Gi 110 <none> <none> 60m 409 <none> <none> example.com/gpu=a100 NodeConflict 0 <none>',
   );
 });
 
@@ -158,6 +158,14 @@ test('prints the node counts of a pool that was never reconciled', () => {
   const options = { wide: false, headers: false, live: new Map([['fresh', now]]) };
   const text = renderPools([withLive(freshPool(), now)], options, plain);
   assert.match(text, /^fresh +Pending +3 +2 +0 +3 +0 /m);
+});
+
+test('counts former members as due, also in a pool without nodes', () => {
+  const now = live({ nodes: 0, ready: 0, due: 2 });
+  const pool = withLive(workerPool(), now);
+  const text = renderPools([pool], { wide: false, headers: false, live: new Map([['worker', now]]) }, plain);
+  assert.match(text, /^worker +Pending +0 +0 +0 +2 +0 /m);
+  assert.equal(pool.status?.updatedNodeCount, 0);
 });
 
 test('prints 0 resources for a reconciled pool without nodes', () => {
