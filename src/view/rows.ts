@@ -5,7 +5,7 @@ import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/main
 import { ownValue } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { isAccelerator } from '../nodepool/quantity/amounts.ts';
-import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
+import { sumAllocatable } from '../nodepool/quantity/node-resources.ts';
 import type { LiveState } from '../nodepool/status/state-word.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { NodeMembership } from '../print/cells.ts';
@@ -147,11 +147,7 @@ function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 
   return {
     counts: { schedulable, cordoned: ready.length - schedulable, notReady: nodes.length - ready.length },
     cordoned: nodes.filter(node => node.unschedulable).length,
-    // Leaves out invalid quantities, which `doctor` and the pool's status report.
-    allocatable: sumResourceLists(
-      nodes.map(({ allocatable }) => allocatable),
-      () => {},
-    ),
+    allocatable: sumAllocatable(nodes),
   };
 }
 

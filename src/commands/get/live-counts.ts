@@ -1,7 +1,7 @@
 /** Pools with values computed from the current nodes: STATUS, numbers of nodes, and resources. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import { countMaintenance, type MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
-import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
+import { sumAllocatable } from '../../nodepool/quantity/node-resources.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
 import type { Node, NodePool, ResourceList } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
@@ -32,11 +32,7 @@ export function livePool(state: ClusterState, pool: NodePool, now: Date): LivePo
   return {
     ...liveState(state, pool, now),
     cordoned: members.filter(({ unschedulable }) => unschedulable).length,
-    // Leaves out unreadable quantities, which `doctor` reports.
-    allocatable: sumResourceLists(
-      members.map(({ allocatable }) => allocatable),
-      () => {},
-    ),
+    allocatable: sumAllocatable(members),
     maintenance: countMaintenance(members, now),
   };
 }

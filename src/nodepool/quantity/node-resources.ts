@@ -5,7 +5,7 @@
 import { keyProblem } from '../spec/syntax.ts';
 import { plural } from '../text.ts';
 import type { Node, OmittedResources, ResourceList } from '../types.ts';
-import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity.ts';
+import { isBeyondLimits, MAX_DIGITS, quoteQuantity, sumResourceLists } from './quantity.ts';
 
 /** For a node, and for a pool. A node with a dozen device plugins has about thirty. */
 export const MAX_RESOURCES = 128;
@@ -19,6 +19,14 @@ interface NodeResources {
   allocatable: ResourceList;
   /** Undefined if nothing was left out. */
   omitted: OmittedResources | undefined;
+}
+
+/** Leaves out unreadable quantities, which `doctor` and the pool's status report. */
+export function sumAllocatable(nodes: readonly Node[]): ResourceList {
+  return sumResourceLists(
+    nodes.map(({ allocatable }) => allocatable),
+    () => {},
+  );
 }
 
 /** Native resources first, then by name, within the limits. Invalid quantities are kept: servers reject them. */

@@ -8,6 +8,7 @@ import {
   quotedSelector,
 } from '../../../nodepool/membership/selector.ts';
 import { planRuntimeClass, type RecordedMember } from '../../../nodepool/plan/runtime-class.ts';
+import { sumAllocatable } from '../../../nodepool/quantity/node-resources.ts';
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
@@ -82,13 +83,11 @@ export function renderDescription(
   terminalWidth?: number,
 ): string {
   const { pool, nodes, events } = description;
-  const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
-  const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
   return [
     fields(headFields(description, now, style)),
     'Spec:',
     fields(specFields(pool), '  '),
-    ...section(areNodesOld ? 'Allocatable (from the last reconcile)' : 'Allocatable', allocatableTable(pool)),
+    ...section('Allocatable', allocatableTable(membersOf(nodes))),
     ...nodesSection(pool, nodes, { now, style, terminalWidth }),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(description, now, style), terminalWidth),
@@ -166,9 +165,13 @@ interface Table {
   rows: Cell[][];
 }
 
+function membersOf(nodes: readonly DescribedNode[]): Node[] {
+  return nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
+}
+
 /** Exact quantities next to rounded ones. */
-function allocatableTable({ status }: NodePool): Table {
-  const rows = Object.entries(status?.allocatable ?? {})
+function allocatableTable(members: readonly Node[]): Table {
+  const rows = Object.entries(sumAllocatable(members))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([resource, quantity]) => {
       const shown = displayQuantity(resource, quantity);
@@ -180,7 +183,7 @@ function allocatableTable({ status }: NodePool): Table {
 
 function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date, style: Style): Table {
   const differs = nodes.some(node => node.membership.kind === 'member' && (isChanging(node) || node.blocked));
-  const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
+  const members = membersOf(nodes);
   const ready = members.filter(({ ready }) => ready).length;
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {

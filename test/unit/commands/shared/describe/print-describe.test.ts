@@ -22,6 +22,12 @@ const runtimeClass = aRuntimeClass('worker', 'u1', {
   },
 });
 
+/** Of one node; the status of the pool has other sums. */
+const ALLOCATABLE = {
+  ...{ cpu: '12', memory: '3064520Ki', pods: '110', 'nvidia.com/gpu': '4' },
+  ...{ 'ephemeral-storage': '184026512Ki', 'hugepages-1Gi': '0' },
+};
+
 const NONE = { runtimeClass: { value: undefined }, events: { value: [] } };
 
 test('prints all sections', () => {
@@ -32,7 +38,7 @@ test('prints all sections', () => {
     'kubectl.kubernetes.io/last-applied-configuration': '{}',
   };
   const nodes: DescribedNode[] = [
-    { node: makeNode('node-1'), changes: [], membership: { kind: 'member' } },
+    { node: makeNode('node-1', { allocatable: ALLOCATABLE }), changes: [], membership: { kind: 'member' } },
     {
       node: makeNode('node-2', { ready: false, unschedulable: true }),
       changes: [drift],
@@ -80,7 +86,7 @@ Spec:
 Allocatable:
   Resource           Total
   --------           -----
-  cpu                8
+  cpu                16
   ephemeral-storage  184026512Ki  (175.5Gi)
   hugepages-1Gi      0
   memory             6129040Ki    (5.8Gi)
@@ -89,7 +95,7 @@ Allocatable:
 Nodes:  2, 1 ready, 1 unschedulable, 1 with changes due, 1 to be cleaned, 1 owned by another pool
   Name    Status                       CPU  Memory  Pods  State          Age
   ----    ------                       ---  ------  ----  -----          ---
-  node-1  Ready                        4    2.9Gi   110   in sync        20d
+  node-1  Ready                        12   2.9Gi   110   in sync        20d
   node-2  NotReady,SchedulingDisabled  4    2.9Gi   110   1 change due   20d
   node-3  Ready                        4    2.9Gi   110   to be cleaned  20d
   node-4  Ready                        4    2.9Gi   110   owned by gpu   20d
@@ -242,12 +248,13 @@ test('prints what a reconcile does with the RuntimeClass', () => {
   assert.equal(state(unset, undefined), '<none>');
 });
 
-test('cuts resource names and values of others', () => {
-  const pool = workerPool();
-  if (pool.status !== undefined) pool.status.allocatable = { ['r'.repeat(9_000)]: '1', cpu: 'q'.repeat(9_000) };
-  const text = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
+test('cuts resource names and values of others, and does not sum unreadable values', () => {
+  const node = makeNode('node-1', { allocatable: { ['r'.repeat(9_000)]: '1', cpu: 'q'.repeat(9_000) } });
+  const nodes: DescribedNode[] = [{ node, changes: [], membership: { kind: 'member' } }];
+  const text = renderDescription({ pool: workerPool(), nodes, ...NONE }, NOW, plain);
   assert.match(text, /\br{127}… +1$/m);
-  assert.match(text, /\bcpu +q{127}…/);
+  assert.match(text, /^ {2}cpu +0$/m);
+  assert.match(text, /^ {2}node-1 +Ready +q{127}…/m);
 });
 
 test('breaks no word or node name on a terminal of 80 columns', () => {
