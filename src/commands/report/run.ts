@@ -5,8 +5,10 @@ import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
 import { activeMaintenance, isOverdue, type Maintenance } from '../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
+import { GOOD_STATUS } from '../../nodepool/status/status.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../reconciler/plan/node-plan.ts';
@@ -200,10 +202,7 @@ function poolOf(
 
 function troubles(pool: NodePool): { pool: string; condition: Condition }[] {
   const isTrouble = ({ type, status }: Condition) =>
-    type === 'Ready' || type === 'Applied'
-      ? status !== 'True'
-      : ['Conflict', 'Stalled', 'ResourcesOmitted', 'TaintsNotRestored', 'StartupTaintsStuck'].includes(type) &&
-        status === 'True';
+    ![undefined, 'either', status].includes(ownValue(GOOD_STATUS, type));
   return (pool.status?.conditions ?? []).filter(isTrouble).map(condition => ({ pool: pool.metadata.name, condition }));
 }
 

@@ -2,7 +2,7 @@
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { coercePool, NEVER_OBSERVED } from '../../nodepool/spec/coerce.ts';
-import { deletionText, OUR_CONDITIONS } from '../../nodepool/status/status.ts';
+import { deletionText, GOOD_STATUS } from '../../nodepool/status/status.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { chosenPools, type PoolChoice } from '../shared/pools/choose-pools.ts';
@@ -190,7 +190,7 @@ export function isMet(condition: WaitCondition, pool: NodePool): boolean {
 
 /** Whether a reconcile writes the fields of the condition. */
 export function isWritten(condition: WaitCondition): boolean {
-  if (condition.kind === 'condition') return OUR_CONDITIONS.some(type => isSame(type, condition.type));
+  if (condition.kind === 'condition') return Object.keys(GOOD_STATUS).some(type => isSame(type, condition.type));
   return condition.kind in FIELDS;
 }
 

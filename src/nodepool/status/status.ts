@@ -31,18 +31,19 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
-export const OUR_CONDITIONS = [
-  'Ready',
-  'Applied',
-  'Conflict',
-  'Progressing',
-  'Reconciling',
-  'Stalled',
-  'Contested',
-  'ResourcesOmitted',
-  'TaintsNotRestored',
-  'StartupTaintsStuck',
-];
+/** The conditions of a pool, each with the status of a pool without problems; `either`: it is not about problems. */
+export const GOOD_STATUS: Readonly<Record<Condition['type'], 'True' | 'False' | 'either'>> = {
+  Ready: 'True',
+  Applied: 'True',
+  Conflict: 'False',
+  Progressing: 'either',
+  Reconciling: 'either',
+  Stalled: 'False',
+  Contested: 'False',
+  ResourcesOmitted: 'False',
+  TaintsNotRestored: 'False',
+  StartupTaintsStuck: 'False',
+};
 
 export interface PoolObservation {
   members: Node[];
@@ -207,7 +208,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...notRestored(),
       ...startupStuck(),
-      ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
+      ...(pool.status?.conditions ?? []).filter(({ type }) => !Object.hasOwn(GOOD_STATUS, type)),
     ],
   });
   // The room for the sums: the limit minus the status without them.

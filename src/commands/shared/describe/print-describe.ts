@@ -1,6 +1,7 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
 import { activeMaintenance, countMaintenance, isOverdue } from '../../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
+import { ownValue } from '../../../nodepool/json.ts';
 import {
   hasDefaultSelector,
   membershipSelector,
@@ -13,7 +14,7 @@ import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.t
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import type { LiveState } from '../../../nodepool/status/state-word.ts';
-import { isStale } from '../../../nodepool/status/status.ts';
+import { GOOD_STATUS, isStale } from '../../../nodepool/status/status.ts';
 import type {
   Node,
   NodePool,
@@ -64,16 +65,6 @@ export interface PoolDescription {
   /** In display order. */
   events: Permitted<EventRow[]>;
 }
-
-const BAD_WHEN_TRUE = [
-  'Conflict',
-  'Stalled',
-  'Contested',
-  'ResourcesOmitted',
-  'TaintsNotRestored',
-  'StartupTaintsStuck',
-];
-const NEITHER = ['Progressing', 'Reconciling'];
 
 /** Without the last newline. @param terminalWidth fits the tables into it; undefined keeps cells whole */
 export function renderDescription(
@@ -187,13 +178,15 @@ function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date
   const ready = members.filter(({ ready }) => ready).length;
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
-    const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
+    // Conditions of others should be True.
+    const wanted = ownValue(GOOD_STATUS, type) ?? 'True';
+    const good = value === wanted;
     // The condition contradicts the current nodes shown above.
     const isOld = good && (type === 'Applied' ? differs : type === 'Ready' && isReadyOld);
     const paint = isOld ? style.yellow : good ? style.green : style.red;
     return [
       shorten(type, REASON_WIDTH),
-      NEITHER.includes(type) ? shorten(value, REASON_WIDTH) : { text: shorten(value, REASON_WIDTH), paint },
+      wanted === 'either' ? shorten(value, REASON_WIDTH) : { text: shorten(value, REASON_WIDTH), paint },
       shorten(reason, REASON_WIDTH),
       formatAge(lastTransitionTime, now),
       shorten(isOld ? `from the last reconcile: ${message}` : message, MESSAGE_WIDTH),
