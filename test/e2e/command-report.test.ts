@@ -44,7 +44,7 @@ test('the page shows pools in every state, valid, complete, and without foreign 
   ])
     assert.match(text, said);
   // Overdue ones first, those of which nothing is known last.
-  const cordoned = text.slice(text.indexOf('id="maintenance"'), text.indexOf('id="drift"'));
+  const cordoned = text.slice(text.indexOf('id="maintenance"'), text.indexOf('id="due"'));
   const order = [...cordoned.matchAll(/<th scope="row" class="name">([^<]+)/g)].map(([, name]) => name);
   assert.deepEqual(order, ['gpu-2', 'web-1', 'web-3']);
 });
@@ -52,9 +52,9 @@ test('the page shows pools in every state, valid, complete, and without foreign 
 test('prints data as JSON, and only the named pools', async () => {
   await reportSamples(testEnv);
   const all = JSON.parse(await page('-o', 'json'));
-  assert.deepEqual([all.kind, all.pools.total, all.drift.total, all.conflicts.total], ['PoolReport', 4, 2, 3]);
+  assert.deepEqual([all.kind, all.pools.total, all.due.total, all.conflicts.total], ['PoolReport', 4, 2, 3]);
   assert.deepEqual(
-    all.drift.items.map(({ name, changes }: { name: string; changes: { setBy?: { manager: string } }[] }) => [
+    all.due.items.map(({ name, changes }: { name: string; changes: { setBy?: { manager: string } }[] }) => [
       name,
       changes[0]?.setBy?.manager,
     ]),
@@ -73,7 +73,7 @@ test('prints data as JSON, and only the named pools', async () => {
   );
   assert.equal(all.trend.length, 12);
   const web = JSON.parse(await page('web', '-o', 'json'));
-  assert.deepEqual([web.pools.total, web.drift.total, web.conflicts.total, web.maintenance.total], [1, 1, 0, 2]);
+  assert.deepEqual([web.pools.total, web.due.total, web.conflicts.total, web.maintenance.total], [1, 1, 0, 2]);
   assert.ok(web.events.items.every(({ pool }: { pool: string }) => pool === 'web'));
   assert.match(await page('web', '-o', 'yaml'), /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\ncapacity:\n/);
   await refused(['report', 'wbe'], 1, /^error: nodepool "wbe" not found; did you mean "web"\?/);

@@ -7,13 +7,14 @@ export function printReport(report: Report, format: 'json' | 'yaml'): string {
   const { context = null, clusterName, serverVersion = null, time, trend, warnings } = report;
   const fields = {
     ...{ context, cluster: clusterName, serverVersion, time: time.toISOString(), warnings },
-    pools: listOf(report.pools, ({ pool, nodes, ready, unschedulable, drifted, conflicts }) => ({
-      ...{ name: pool.metadata.name, status: pool.status?.status ?? null, nodeCount: nodes, readyNodeCount: ready },
-      ...{ unschedulableNodeCount: unschedulable, driftedNodeCount: drifted, conflictCount: conflicts },
+    pools: listOf(report.pools, ({ pool, live, unschedulable, conflicts }) => ({
+      ...{ name: pool.metadata.name, status: pool.status?.status ?? null },
+      ...{ nodeCount: live.nodes, readyNodeCount: live.ready, unschedulableNodeCount: unschedulable },
+      ...{ dueNodeCount: live.due, driftedNodeCount: live.drifted, conflictCount: conflicts },
     })),
     conditions: listOf(report.conditions, ({ pool, condition }) => ({ pool, condition })),
     capacity: usageFields(report.capacity),
-    drift: listOf(report.drift, ({ node, pool = null, leaving, changes }) => ({
+    due: listOf(report.due, ({ node, pool = null, leaving, changes }) => ({
       ...{ name: node.name, pool, leaving, changes },
     })),
     conflicts: listOf(report.conflicts, ({ node, pool, owner }) => ({ node, pool, owner })),

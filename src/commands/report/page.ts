@@ -19,10 +19,11 @@ function poolsSection({ pools }: Report): Html {
   const columns: Column<ReportPool>[] = [
     { header: 'Pool', cell: ({ pool }) => pool.metadata.name, kind: 'name' },
     { header: 'Status', cell: statusMark },
-    { header: 'Nodes', cell: ({ nodes }) => nodes, kind: 'number' },
-    { header: 'Ready', cell: ({ ready, nodes }) => less(ready, nodes), kind: 'number' },
+    { header: 'Nodes', cell: ({ live }) => live.nodes, kind: 'number' },
+    { header: 'Ready', cell: ({ live }) => less(live.ready, live.nodes), kind: 'number' },
     { header: 'Cordoned', cell: ({ unschedulable }) => unschedulable, kind: 'number' },
-    { header: 'Drifted', cell: ({ drifted }) => drifted, kind: 'number' },
+    { header: 'Due', cell: ({ live }) => live.due, kind: 'number' },
+    { header: 'Drift', cell: ({ live }) => live.drifted, kind: 'number' },
     { header: 'Owned by other pools', cell: ({ conflicts }) => conflicts, kind: 'number' },
   ];
   return table('Pools with their status and nodes', columns, pools, 'There are no pools.');
@@ -86,14 +87,14 @@ function capacityCell({ figures }: ResourceTotals, resource: string): Html {
   return html`${percent !== undefined && percent >= FULL ? badge('warn', text) : text}${bar(percent)}`;
 }
 
-function driftSection({ drift }: Report): Html {
-  const columns: Column<Report['drift']['items'][number]>[] = [
+function dueSection({ due }: Report): Html {
+  const columns: Column<Report['due']['items'][number]>[] = [
     { header: 'Node', cell: ({ node }) => node.name, kind: 'name' },
     { header: 'Pool', cell: ({ pool = '', leaving }) => (leaving ? `${pool} (leaving)` : pool), kind: 'name' },
     { header: 'The next reconcile', cell: ({ changes }) => changesList(changes, changeText), kind: 'text' },
     { header: 'Value set by', cell: ({ changes }) => changesList(changes, setterText), kind: 'text' },
   ];
-  return table('Nodes that differ from their pool', columns, drift, 'No node differs from its pool.');
+  return table('Nodes that differ from their pool', columns, due, 'No node differs from its pool.');
 }
 
 function changesList(changes: readonly Change[], cell: (change: Change) => string | Html): Html {
@@ -232,7 +233,7 @@ const SECTIONS: readonly { id: string; title: string; body: (report: Report) => 
   { id: 'pools', title: 'Pools', body: poolsSection },
   { id: 'conditions', title: 'Conditions', body: conditionsSection },
   { id: 'maintenance', title: 'Maintenance', body: maintenanceSection },
-  { id: 'drift', title: 'Drift', body: driftSection },
+  { id: 'due', title: 'Changes due', body: dueSection },
   { id: 'conflicts', title: 'Conflicts', body: conflictsSection },
   { id: 'capacity', title: 'Capacity', body: capacitySection },
   { id: 'trend', title: 'Events of the last hour', body: ({ trend }) => trendSection(trend) },
@@ -283,13 +284,13 @@ function factsList({ context, clusterName, serverVersion, time: at }: Report): H
 ${fact('Server time', time(at.toISOString()))}${context === undefined ? '' : fact('Context', context)}${fact('Cluster', clusterName)}${fact('Kubernetes', serverVersion ?? 'unknown')}</dl>`;
 }
 
-function numbersList({ pools, capacity, drift, conflicts, maintenance }: Report): Html {
+function numbersList({ pools, capacity, due, conflicts, maintenance }: Report): Html {
   const overdue = maintenance.items.filter(({ isOverdue }) => isOverdue).length;
   const numbers: [number, string][] = [
     [pools.total, 'pools'],
     [capacity.total.nodes, 'nodes'],
     [capacity.total.schedulable, 'schedulable nodes'],
-    [drift.total, 'drifted nodes'],
+    [due.total, 'nodes with changes due'],
     [conflicts.total, 'conflicts'],
     [maintenance.total, 'cordoned'],
     [overdue, 'overdue'],

@@ -9,6 +9,7 @@ import { ownValue } from '../../nodepool/json.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
 import { GOOD_STATUS } from '../../nodepool/status/status.ts';
+import { andMore } from '../../nodepool/text.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../reconciler/plan/node-plan.ts';
@@ -42,11 +43,7 @@ export interface ReportDeps {
 export interface ReportPool {
   pool: NodePool;
   live: LiveState;
-  nodes: number;
-  ready: number;
   unschedulable: number;
-  /** Number of members and former members that the next reconcile would change. */
-  drifted: number;
   conflicts: number;
 }
 
@@ -81,7 +78,8 @@ export interface Report {
   /** Conditions of these pools that need action. */
   conditions: ListExcerpt<{ pool: string; condition: Condition }>;
   capacity: TopResult;
-  drift: ListExcerpt<PoolNode>;
+  /** Nodes that the next reconcile changes. */
+  due: ListExcerpt<PoolNode>;
   conflicts: ListExcerpt<ReportConflict>;
   /** Overdue ones first, then by end; those without an end last. */
   maintenance: ListExcerpt<ReportMaintenance>;
@@ -118,8 +116,8 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const isAll = names.length === 0 && selector === undefined;
   const isChosen = (pool: string | undefined) => (pool === undefined ? isAll : chosen.has(pool));
   const seen = findProblems(state, time, isChosen);
-  const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, seen.driftedOf, time) ?? []);
-  const { planned, unread } = await withSetters(seen.drift.items, deps.cluster.nodes);
+  const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, time) ?? []);
+  const { planned, unread } = await withSetters(seen.due.items, deps.cluster.nodes);
   const known = 'value' in events ? events.value.filter(({ pool }) => isAll || chosen.has(pool)) : [];
   const refusals = [...found.refusals, ...('forbidden' in events ? [events.forbidden] : [])];
   const newest = known.toSorted((a, b) => Date.parse(b.lastSeen) - Date.parse(a.lastSeen));
@@ -128,7 +126,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
     pools: excerpt(pools, MAX_POOLS),
     conditions: excerpt(pools.flatMap(({ pool }) => troubles(pool))),
     capacity: found.capacity,
-    drift: { ...seen.drift, items: planned },
+    due: { ...seen.due, items: planned },
     conflicts: seen.conflicts,
     maintenance: excerpt(seen.maintenance.toSorted(byUrgency)),
     trend: eventTrend(known, time),
@@ -156,26 +154,22 @@ async function capacityOf(
 
 /** The problems of each node. If 5,000 nodes differ, only the listed ones are kept. */
 function findProblems(state: ClusterState, time: Date, isChosen: (pool: string | undefined) => boolean) {
-  const drift: ListExcerpt<PoolNode> = { items: [], total: 0 };
+  const due: ListExcerpt<PoolNode> = { items: [], total: 0 };
   const conflicts: ListExcerpt<ReportConflict> = { items: [], total: 0 };
   const maintenance: ReportMaintenance[] = [];
-  const driftedOf = new Map<string, number>();
   for (const { name } of state.nodes()) {
     const node = state.node(name);
     if (node === undefined) continue;
     const { owner, conflicting = [] } = state.ownership(name) ?? {};
-    const isDrifted = allChanges(dueOf(nodePlan(state, name))).length > 0;
-    const pool = owner ?? (isDrifted ? poolNodeOf(state, node).pool : undefined);
-    if (isDrifted && isChosen(pool)) {
-      driftedOf.set(pool ?? '', (driftedOf.get(pool ?? '') ?? 0) + 1);
-      add(drift, () => poolNodeOf(state, node));
-    }
+    const isDue = allChanges(dueOf(nodePlan(state, name))).length > 0;
+    const pool = owner ?? (isDue ? poolNodeOf(state, node).pool : undefined);
+    if (isDue && isChosen(pool)) add(due, () => poolNodeOf(state, node));
     for (const rival of owner === undefined ? [] : conflicting) {
       if (isChosen(owner) || isChosen(rival)) add(conflicts, () => ({ node: name, pool: rival, owner: owner ?? '' }));
     }
     if (node.unschedulable && isChosen(pool)) maintenance.push(maintained(node, pool, time));
   }
-  return { drift, conflicts, maintenance, driftedOf };
+  return { due, conflicts, maintenance };
 }
 
 function add<T>(to: ListExcerpt<T>, item: () => T): void {
@@ -183,21 +177,11 @@ function add<T>(to: ListExcerpt<T>, item: () => T): void {
   if (to.items.length < MAX_ITEMS) to.items.push(item());
 }
 
-function poolOf(
-  name: string,
-  state: ClusterState,
-  driftedOf: ReadonlyMap<string, number>,
-  now: Date,
-): ReportPool | undefined {
+function poolOf(name: string, state: ClusterState, now: Date): ReportPool | undefined {
   const pool = state.pool(name);
   if (pool === undefined) return undefined;
-  const members = state.members(name);
-  return {
-    ...{ pool, live: liveState(state, pool, now), nodes: members.length, ready: count(members, ({ ready }) => ready) },
-    unschedulable: count(members, ({ unschedulable }) => unschedulable),
-    drifted: driftedOf.get(name) ?? 0,
-    conflicts: state.lost(name).length,
-  };
+  const unschedulable = state.members(name).filter(node => node.unschedulable).length;
+  return { pool, live: liveState(state, pool, now), unschedulable, conflicts: state.lost(name).length };
 }
 
 function troubles(pool: NodePool): { pool: string; condition: Condition }[] {
@@ -227,17 +211,13 @@ function warningsOf(ofTop: readonly string[], refusals: readonly NodepoolError[]
   return [
     ...refusals.map(({ oneLine }) => `left out: ${oneLine}`),
     ...ofTop.slice(0, MAX_WARNINGS),
-    ...(more > 0 ? [`and ${more} more that you may not read`] : []),
+    ...(more > 0 ? [andMore(more)] : []),
     ...(unread > 0 ? [`who set the values is not shown for ${unread} more nodes`] : []),
   ];
 }
 
 function excerpt<T>(all: readonly T[], most = MAX_ITEMS): ListExcerpt<T> {
   return { items: all.slice(0, most), total: all.length };
-}
-
-function count<T>(all: readonly T[], is: (item: T) => boolean): number {
-  return all.filter(is).length;
 }
 
 export interface EventCount {
