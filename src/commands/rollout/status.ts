@@ -41,12 +41,21 @@ export async function rolloutStatus(
     if (!over.signal.aborted && !isSaid) showWarning(io, { message, next: `run ${first}${reconcile}` });
     isSaid = true;
   };
-  const lookForController = async () => {
+  /** @param isQuiet nothing has changed for QUIET_MS */
+  const lookForController = async (isQuiet: boolean) => {
     const runs = await controllerRuns({ cluster, lease }, over.signal);
     if (runs === false)
       hint('no controller is running: this pool is not reconciled, unless `reconcile --watch` runs elsewhere');
-    // If leases may not be read, the hint is shown after a while.
-    isSaid ||= runs === true;
+    // Leases may not be read.
+    else if (isQuiet && runs === undefined) hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`);
+    else if (isQuiet) watchQuiet();
+  };
+  // Again and again: a controller may exit while a rollout settles.
+  const watchQuiet = () => {
+    cancelHint();
+    // A paused pool makes no progress.
+    if (isPausedNow || isSaid || over.signal.aborted) return;
+    cancelHint = systemClock.after(QUIET_MS, () => void lookForController(true));
   };
   const state = await followRollout(
     name,
@@ -64,13 +73,9 @@ export async function rolloutStatus(
         if (kind !== 'failed') io.out(wrapWords(sanitizeLine(text), terminalWidth(io) ?? Infinity).join('\n'));
         cancelHint();
         if (kind !== 'waiting' || !flags.watch) return;
-        if (!isLookedFor) void lookForController();
+        if (!isLookedFor) void lookForController(false);
         isLookedFor = true;
-        // A paused pool makes no progress.
-        if (isPausedNow) return;
-        cancelHint = systemClock.after(QUIET_MS, () =>
-          hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
-        );
+        watchQuiet();
       },
     },
   ).finally(() => {

@@ -65,6 +65,40 @@ test('reports a completed rollout even if the timeout ends before the watch', as
   assert.equal((await ended).kind, 'done');
 });
 
+test('warns once if the controller exits during the rollout', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const source = new FakeSource();
+  let holder = 'a';
+  const record = () => ({ holder, renewed: new Date(0), durationSeconds: 15 });
+  const cluster = {
+    pools: {
+      get: async () => pool(1, false),
+      watchRaw: () => ({ source, transform: (raw: unknown) => raw as RawPool }),
+    },
+    nodes: { serverTime: () => new Date(0) },
+  };
+  const lease = () => ({ get: async () => ({ resourceVersion: '1', record: record() }) });
+  const io = testIo();
+  const flags = { watch: true, timeout: '0', revision: 0 };
+  const ended = rolloutStatus('web', flags, { io } as unknown as Deps, { cluster, lease } as unknown as Connection);
+  const line = (type: string, object: RawPool) => ({ type, object });
+  await flushPromises();
+  source.watches[0]?.send(line('ADDED', pool(1, false)), initialEnd(2));
+  const quiet = async () => {
+    await flushPromises();
+    t.mock.timers.tick(10_000);
+    await flushPromises();
+    return io.stderrText();
+  };
+  assert.equal(await quiet(), '');
+  holder = '';
+  const warned = await quiet();
+  assert.match(warned, /^warning: no controller is running: .*\n$/);
+  assert.equal(await quiet(), warned);
+  source.watches[1]?.send(line('MODIFIED', pool(3, true)));
+  assert.equal(await ended, 0);
+});
+
 test('wraps a state between words on a terminal, and keeps one line in a pipe', async () => {
   const [name = ''] = EKS;
   const raw = pool(1, false);
