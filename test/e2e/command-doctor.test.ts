@@ -52,8 +52,9 @@ describe('reports an outdated CRD and its pools, and accepts the current CRD', (
     await testEnv.pool('one', { labels: { tier: 'gold' } });
     await testEnv.pool('two', {}, { younger: true });
     const fresh = await doctor();
-    assert.deepEqual(fresh.troubles, ['controller-permissions skipped', 'overlaps error', 'pools warning']);
-    assert.deepEqual(fresh.find('pools').details, ['one: never reconciled', 'two: never reconciled']);
+    assert.deepEqual(fresh.troubles, ['controller-permissions skipped', 'overlaps error', 'pools error']);
+    const never = ['one: never reconciled', 'two: never reconciled'];
+    assert.deepEqual(fresh.find('pools').details, ['two: Conflict', ...never]);
     await testEnv.reconcile();
     const { find } = await doctor();
     assert.deepEqual(find('overlaps').details, ['two also matches 1 node of one: a']);
