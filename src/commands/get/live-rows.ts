@@ -83,6 +83,9 @@ export class LiveRows implements ClusterRows {
         continue;
       }
       const found = livePool(this.#state, pool, serverTime());
+      // A rollout settles, and maintenance becomes overdue, without a change of a node or pool.
+      const { active, overdue } = found.maintenance;
+      if (found.rollout === 'Progressing' || active > overdue) this.#mark(name);
       if (JSON.stringify(found) === JSON.stringify(live.get(name))) continue;
       live.set(name, found);
       onChanged(name);
