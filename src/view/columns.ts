@@ -5,7 +5,6 @@ import { amount as amountCell, fillPaint, podsCell } from '../commands/shared/to
 import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
 import { ownValue } from '../nodepool/json.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
-import type { Quantity } from '../nodepool/quantity/quantity.ts';
 import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nodepool/quantity/resource-usage.ts';
 import { STATE_WORDS, stateWord } from '../nodepool/status/state-word.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
@@ -307,26 +306,26 @@ function usageColumns<Row>(
 ): Column<Row>[] {
   const barWidth = width >= WIDE ? 10 : 5;
   const figuresOf = usage.kind === 'read' ? figuresReader(of, usage) : () => undefined;
-  const percent = (row: Row, resource: string, of: (figures: ResourceFigures) => Quantity | undefined) => {
+  const percent = (row: Row, resource: string, measure: 'requested' | 'used') => {
     const figures = figuresOf(row, resource);
-    return figures && percentOf(of(figures), figures);
+    return figures && percentOf(figures, measure);
   };
   const column = (
     title: string,
     letter: string,
     rank: number,
     resourceOf: (row: Row) => string | undefined,
-    of: (figures: ResourceFigures) => Quantity | undefined,
+    measure: 'requested' | 'used',
   ): Column<Row> => ({
     title,
     letter,
     cell: row => {
       const resource = resourceOf(row) ?? '';
       const figures = figuresOf(row, resource);
-      const amounts = width < WIDEST || figures === undefined ? '' : amountsText(of(figures), figures, resource);
-      return barCell(percent(row, resource, of), { barWidth, amounts, style });
+      const amounts = width < WIDEST || figures === undefined ? '' : amountsText(figures, measure, resource);
+      return barCell(percent(row, resource, measure), { barWidth, amounts, style });
     },
-    value: row => percent(row, resourceOf(row) ?? '', of) ?? -1,
+    value: row => percent(row, resourceOf(row) ?? '', measure) ?? -1,
     descending: true,
     rank,
   });
@@ -344,37 +343,15 @@ function usageColumns<Row>(
   };
   const isMetered = usage.kind === 'read' && usage.used.kind === 'served';
   const used = (title: string, letter: string, resource: string) =>
-    isMetered
-      ? [
-          column(
-            title,
-            letter,
-            2,
-            () => resource,
-            figures => figures.used,
-          ),
-        ]
-      : [];
+    isMetered ? [column(title, letter, 2, () => resource, 'used')] : [];
   const gpu = (row: Row) => gpuOf(of(row).allocatable);
   return [
-    column(
-      'CPU REQ',
-      'C',
-      1,
-      () => 'cpu',
-      figures => figures.requested,
-    ),
+    column('CPU REQ', 'C', 1, () => 'cpu', 'requested'),
     ...used('CPU USED', 'V', 'cpu'),
-    column(
-      'MEM REQ',
-      'M',
-      1,
-      () => 'memory',
-      figures => figures.requested,
-    ),
+    column('MEM REQ', 'M', 1, () => 'memory', 'requested'),
     ...used('MEM USED', 'W', 'memory'),
     pods,
-    ...(rows.some(row => gpu(row) !== undefined) ? [column('GPU REQ', 'U', 2, gpu, figures => figures.requested)] : []),
+    ...(rows.some(row => gpu(row) !== undefined) ? [column('GPU REQ', 'U', 2, gpu, 'requested')] : []),
   ];
 }
 
@@ -399,9 +376,10 @@ function figuresReader<Row>(of: (row: Row) => UsageRow, { demand, used }: Extrac
   };
 }
 
-/** `2.5/4`: out of allocatable. */
-function amountsText(part: Quantity | undefined, { allocatable }: ResourceFigures, resource: string): string {
-  return part === undefined ? '' : ` ${amountCell(part, resource)}/${amountCell(allocatable, resource)}`;
+/** `2.5/4`: out of allocatable, for usage of the nodes that are measured. */
+function amountsText(figures: ResourceFigures, measure: 'requested' | 'used', resource: string): string {
+  const [part, all] = [figures[measure], measure === 'used' ? figures.measured : figures.allocatable];
+  return part === undefined ? '' : ` ${amountCell(part, resource)}/${amountCell(all, resource)}`;
 }
 
 /** `███░░  62%`, on the widest screens `███░░  62% 2.5/4`. */

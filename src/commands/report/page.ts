@@ -81,7 +81,7 @@ function capacityCell({ figures }: ResourceTotals, resource: string): Html {
   if (its === undefined) return html``;
   const offered = amount(its.allocatable, resource);
   if (its.requested === undefined) return html`${offered}`;
-  const percent = percentOf(its.requested, its);
+  const percent = percentOf(its, 'requested');
   const share = percent === undefined ? '' : ` (${Math.trunc(percent)}%)`;
   const text = `${amount(its.requested, resource)} of ${offered}${share}`;
   return html`${percent !== undefined && percent >= FULL ? badge('warn', text) : text}${bar(percent)}`;

@@ -5,6 +5,7 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
+import { nodesText } from '../../print/question.ts';
 import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
@@ -159,12 +160,15 @@ async function read(options: TopOptions, connection: Connection, progress?: Deps
   return top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
 }
 
-function warningsIn({ warnings, usage, podUsage }: Figures): string[] {
+export function warningsIn({ warnings, usage, podUsage, pools }: Figures): string[] {
   const failure = [podUsage, usage].find(each => each?.kind === 'failed');
+  const names = pools.flatMap(({ members }) => members.map(({ name }) => name));
+  const unmeasured = usage?.kind === 'served' ? names.filter(name => !usage.byNode.has(name)) : [];
   return [
     ...warnings.slice(0, MAX_WARNINGS),
     ...(warnings.length > MAX_WARNINGS ? [andMore(warnings.length - MAX_WARNINGS)] : []),
     ...(failure?.kind === 'failed' ? [`no usage: metrics.k8s.io: ${failure.reason}`] : []),
+    ...(unmeasured.length > 0 ? [`USED% leaves out ${nodesText(unmeasured)} without metrics`] : []),
   ];
 }
 

@@ -137,7 +137,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
   const used: FigureColumn = {
     suffix: '-USED%',
     rank: 6,
-    cell: figures => percentCell(figures.used, figures, style),
+    cell: figures => percentCell(figures, 'used', style),
     isUsage: true,
   };
   // The last columns to be left out show what still fits: for a pool on one node, for a node everything free.
@@ -149,7 +149,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
   };
   return [
     { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures, 'requested', style) },
     ...(usage.kind === 'served' ? [used] : []),
     { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
     // For one node it equals FREE.
@@ -160,11 +160,11 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
 function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): FigureColumn[] {
   const used: FigureColumn[] = [
     { suffix: '-USED', rank: 2, cell: ({ used }, resource) => amount(used, resource), isUsage: true },
-    { suffix: '-USED%', rank: 6, cell: figures => percentCell(figures.used, figures, style), isUsage: true },
+    { suffix: '-USED%', rank: 6, cell: figures => percentCell(figures, 'used', style), isUsage: true },
   ];
   return [
     { suffix: '-REQ', rank: 0, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '-REQ%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 5, cell: figures => percentCell(figures, 'requested', style) },
     ...(usage?.kind === 'served' ? used : []),
   ];
 }
@@ -271,7 +271,7 @@ function resourceTable(
   const room = terminal === undefined ? 0 : Math.min(terminal.columns - takenWidth(table, DESCRIBE), MAX_BAR_WIDTH);
   if (terminal === undefined || room < NARROWEST_BAR) return renderTable(table, DESCRIBE);
   for (const [at, { figures }] of lines.entries()) {
-    const percent = percentOf(figures.requested, figures);
+    const percent = percentOf(figures, 'requested');
     if (percent === undefined) continue;
     rows[at]?.push({ text: bar(percent / 100, room, terminal.glyphs), paint: fillPaint(percent, style) });
   }
@@ -286,13 +286,13 @@ function resourceLineColumns(usage: TopResult['usage'], isOfPools: boolean, styl
   if (usage === undefined) return [allocatable];
   const used: ResourceColumn[] = [
     { header: 'USED', cell: ({ used }, resource) => amount(used, resource) },
-    { header: 'USED%', cell: figures => percentCell(figures.used, figures, style) },
+    { header: 'USED%', cell: figures => percentCell(figures, 'used', style) },
   ];
   const maxFree: ResourceColumn = { header: 'FIT', cell: (figures, resource) => amount(figures.maxFree, resource) };
   return [
     allocatable,
     { header: 'REQUESTED', cell: ({ requested }, resource) => amount(requested, resource) },
-    { header: 'REQ%', cell: figures => percentCell(figures.requested, figures, style) },
+    { header: 'REQ%', cell: figures => percentCell(figures, 'requested', style) },
     { header: 'LIMITS', cell: ({ limits }, resource) => amount(limits, resource) },
     ...(usage.kind === 'served' ? used : []),
     { header: 'FREE', cell: ({ free }, resource) => amount(free, resource) },

@@ -21,13 +21,15 @@ export interface ResourceFigures {
   limits: Quantity | undefined;
   /** From metrics.k8s.io, for the nodes that it reports. */
   used: Quantity | undefined;
+  /** Allocatable of the nodes with `used`. */
+  measured: Quantity | undefined;
   /** Available to new pods: allocatable minus requested, of each node that accepts pods. */
   free: Quantity | undefined;
   /** The largest `free` of one node with a free pod slot: no larger pod can be scheduled now. */
   maxFree: Quantity | undefined;
 }
 
-export type Measure = keyof ResourceFigures;
+export type Measure = Exclude<keyof ResourceFigures, 'measured'>;
 export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free', 'maxFree'];
 
 /** Totals of the pods that are bound to a node and have not terminated. */
@@ -77,12 +79,14 @@ function figuresOf(
   };
   const allocatable = quantityOf('allocatable', node.allocatable) ?? ZERO;
   const requested = load && requestedOf(resource, load);
+  const usage = quantityOf('usage of', used);
   const free = requested && (takesPods(node) ? subtractToZero(allocatable, requested) : ZERO);
   return {
     allocatable,
     requested,
     limits: resource === 'pods' ? undefined : load && (load.limits.get(resource) ?? ZERO),
-    used: quantityOf('usage of', used),
+    used: usage,
+    measured: usage && allocatable,
     free,
     maxFree: free && (isFull ? ZERO : free),
   };
@@ -114,6 +118,7 @@ function addFigures(a: ResourceFigures, b: ResourceFigures): ResourceFigures {
     requested: sum(a.requested, b.requested),
     limits: sum(a.limits, b.limits),
     used: sum(a.used, b.used),
+    measured: sum(a.measured, b.measured),
     free: sum(a.free, b.free),
     maxFree: larger(a.maxFree, b.maxFree),
   };
@@ -140,6 +145,7 @@ export class ResourceTotals {
       requested: none,
       limits: resource === 'pods' ? undefined : none,
       used: undefined,
+      measured: undefined,
       free: none,
       maxFree: none,
     });
@@ -179,8 +185,9 @@ export class ResourceTotals {
 }
 
 /** Percent of allocatable. Undefined if that is zero, or if the quantity is unknown or too large for a number. */
-export function percentOf(quantity: Quantity | undefined, { allocatable }: ResourceFigures): number | undefined {
-  if (quantity === undefined || allocatable.unscaled <= 0n) return undefined;
-  const percent = (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;
+export function percentOf(figures: ResourceFigures, measure: 'requested' | 'limits' | 'used'): number | undefined {
+  const [quantity, all] = [figures[measure], measure === 'used' ? figures.measured : figures.allocatable];
+  if (quantity === undefined || all === undefined || all.unscaled <= 0n) return undefined;
+  const percent = (quantityToNumber(quantity) / quantityToNumber(all)) * 100;
   return Number.isFinite(percent) ? percent : undefined;
 }

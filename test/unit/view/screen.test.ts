@@ -85,7 +85,7 @@ test('shows requested and used resources after t, or why they are missing', () =
     'MEM USED',
     'GPU REQ',
   ]);
-  assert.match(gpu, / █▎░░░ {2}25% +▋░░░░ {2}12% +█▎░░░ {2}25% +▋░░░░ {2}12% +█▉░░░ {2}37%/);
+  assert.match(gpu, / █▎░░░ {2}25% +█▎░░░ {2}25% +█▎░░░ {2}25% +█▎░░░ {2}25% +█▉░░░ {2}37%/);
   assert.match(desk.type('enter').text(), /^>gpu-1 .*█/m);
   desk.usage = { kind: 'failed', message: 'cannot list pods' };
   assert.match(desk.text(), /^usage: cannot list pods$/m);

@@ -37,8 +37,8 @@ export function amount(quantity: Quantity | undefined, resource: string): string
 }
 
 /** Truncated to whole percents, as in `kubectl describe node`. */
-export function percentCell(quantity: Quantity | undefined, figures: ResourceFigures, style: Style): Cell {
-  const percent = percentOf(quantity, figures);
+export function percentCell(figures: ResourceFigures, measure: Parameters<typeof percentOf>[1], style: Style): Cell {
+  const percent = percentOf(figures, measure);
   return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
 }
 

@@ -60,9 +60,9 @@ function figuresJson(figures: ResourceFigures) {
   });
   return {
     ...Object.fromEntries(known),
-    requestedPercent: rounded(percentOf(figures.requested, figures)),
-    limitsPercent: rounded(percentOf(figures.limits, figures)),
-    usedPercent: rounded(percentOf(figures.used, figures)),
+    requestedPercent: rounded(percentOf(figures, 'requested')),
+    limitsPercent: rounded(percentOf(figures, 'limits')),
+    usedPercent: rounded(percentOf(figures, 'used')),
   };
 }
 
@@ -127,7 +127,7 @@ function figureRows(head: string[], { figures }: Pick<ResourceTotals, 'figures'>
     ...head,
     resource,
     ...FIRST.flatMap(measure => quantityCells(its[measure])),
-    ...[its.requested, its.limits, its.used].map(quantity => String(rounded(percentOf(quantity, its)) ?? '')),
+    ...(['requested', 'limits', 'used'] as const).map(measure => String(rounded(percentOf(its, measure)) ?? '')),
     ...quantityCells(its.maxFree),
   ]);
 }

@@ -265,7 +265,7 @@ function sortTop<T extends { tally: Pick<ResourceTotals, 'nodes' | 'figures'> }>
 }
 
 function compare(a: ResourceFigures | undefined, b: ResourceFigures | undefined, measure: Measure | 'percent'): number {
-  if (measure === 'percent') return ((a && percentOf(a.requested, a)) ?? -1) - ((b && percentOf(b.requested, b)) ?? -1);
+  if (measure === 'percent') return ((a && percentOf(a, 'requested')) ?? -1) - ((b && percentOf(b, 'requested')) ?? -1);
   const [left, right] = [a?.[measure], b?.[measure]];
   if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
   return compareQuantities(left, right);
@@ -360,7 +360,7 @@ function figuresOf(
     if (resource === 'pods') continue;
     const [requested, limit] = [requests.get(resource) ?? ZERO, limits.get(resource) ?? ZERO];
     const its = { allocatable, requested, limits: limit, used: used?.get(resource), free: undefined };
-    figures.set(resource, { ...its, maxFree: undefined });
+    figures.set(resource, { ...its, measured: allocatable, maxFree: undefined });
   }
   return figures;
 }

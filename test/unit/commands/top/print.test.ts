@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { printTop, topCsv } from '../../../../src/commands/shared/top/top-data.ts';
+import { warningsIn } from '../../../../src/commands/top/command.ts';
 import {
   renderNodeResources,
   renderPoolResources,
@@ -24,13 +25,19 @@ test('prints a line for each pool', async () => {
     `
 POOL    NODES  CPU-REQ  CPU-REQ%  CPU-USED%  CPU-FREE  CPU-FIT  MEM-REQ  MEM-REQ%  MEM-USED%  MEM-FREE  MEM-FIT  PODS    GPU-REQ  GPU-REQ%  GPU-FREE  GPU-FIT
 empty   0/0    0        <none>    <none>     0         0        0        <none>    <none>     0         0        0/0     0        <none>    0         0
-gpu     1/2    8        25%       30%        7.82      7.82     60Gi     46%       24%        4Gi       4Gi      4/220   3        37%       1         1
-worker  2/3    9.9      82%       1%         0.1       0.1      1.1Gi    12%       5%         4.7Gi     2.8Gi    16/330  0        <none>    0         0
+gpu     1/2    8        25%       60%        7.82      7.82     60Gi     46%       48%        4Gi       4Gi      4/220   3        37%       1         1
+worker  2/3    9.9      82%       3%         0.1       0.1      1.1Gi    12%       16%        4.7Gi     2.8Gi    16/330  0        <none>    0         0
 <none>  1/1    0        0%        <none>     4         4        0        0%        <none>     2.9Gi     2.9Gi    0/110   0        <none>    0         0
-TOTAL   4/6    17.9     37%       20%        11.92     7.82     61.1Gi   43%       22%        11.7Gi    4Gi      20/660  3        37%       1         1`.slice(
+TOTAL   4/6    17.9     37%       48%        11.92     7.82     61.1Gi   43%       47%        11.7Gi    4Gi      20/660  3        37%       1         1`.slice(
       1,
     ),
   );
+});
+
+test('warns about nodes without metrics, which USED% leaves out', async () => {
+  const warned = async (more: object) => warningsIn(await topOf(topCluster(more)));
+  assert.deepEqual(await warned(MEASURED), ['USED% leaves out 4 nodes (g2, w2, w3 and 1 more) without metrics']);
+  assert.deepEqual(await warned({}), []);
 });
 
 test('fits terminals of all but the smallest widths by leaving out columns', async () => {
@@ -230,8 +237,8 @@ w2     worker  Ready                     cpu       4      5          125%  0    
 w2     worker  Ready                     memory    2.9Gi  100Mi      3%    0       <none>  <none>  2.8Gi
 w3     worker  Ready,SchedulingDisabled  cpu       4      1          25%   0       <none>  <none>  0
 w3     worker  Ready,SchedulingDisabled  memory    2.9Gi  0          0%    0       <none>  <none>  0
-TOTAL  <none>  2/3                       cpu       12     9.9        82%   6       0.12    1%      0.1
-TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi     500Mi   5%      4.7Gi`.slice(1),
+TOTAL  <none>  2/3                       cpu       12     9.9        82%   6       0.12    3%      0.1
+TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi     500Mi   16%     4.7Gi`.slice(1),
   );
 });
 

@@ -23,7 +23,7 @@ test('JSON: prints exact quantities with numbers', async () => {
         maxFree: { quantity: '2962120Ki', value: 3_033_210_880 },
         requestedPercent: 12.52,
         limitsPercent: 22.81,
-        usedPercent: 5.57,
+        usedPercent: 16.71,
       },
       pods: {
         allocatable: { quantity: '330', value: 330 },
@@ -72,8 +72,8 @@ test('prints CSV of pools', async () => {
     `
 pool,nodes,schedulableNodes,resource,allocatable,allocatableValue,requested,requestedValue,limits,limitsValue,used,usedValue,free,freeValue,requestedPercent,limitsPercent,usedPercent,maxFree,maxFreeValue
 empty,0,0,cpu,0,0,0,0,0,0,,,0,0,,,,0,0
-gpu,2,1,cpu,31640m,31.64,8,8,0,0,9500m,9.5,7820m,7.82,25.28,0,30.03,7820m,7.82
-worker,3,2,cpu,12,12,9900m,9.9,6,6,123456789n,0.123456789,100m,0.1,82.5,50,1.03,100m,0.1
+gpu,2,1,cpu,31640m,31.64,8,8,0,0,9500m,9.5,7820m,7.82,25.28,0,60.05,7820m,7.82
+worker,3,2,cpu,12,12,9900m,9.9,6,6,123456789n,0.123456789,100m,0.1,82.5,50,3.09,100m,0.1
 ,1,1,cpu,4,4,0,0,0,0,,,4,4,0,0,,4,4`.slice(1),
   );
 });
