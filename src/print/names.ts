@@ -1,4 +1,6 @@
-/** Cuts names of nodes, pools and pods so that they stay distinguishable. */
+/** Shortens names of nodes, pools and pods so that they stay distinguishable. */
+import { isIP } from 'node:net';
+import { andMore, plural } from '../nodepool/text.ts';
 import { cut, cutMiddle, PLAIN, widthOf } from './width.ts';
 
 /** A shorter tail would be useless. */
@@ -53,4 +55,33 @@ export function sharedStart(names: readonly string[]): number {
   let length = first.length;
   for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
   return length;
+}
+
+// Names in sentences.
+
+const MAX_NAMED = 3;
+/** Maximum characters of names in a sentence. */
+const MAX_NAMES_LENGTH = 80;
+
+/** Leaves out the domain of names that differ without it: `ip-10-0-1-15…`. @param names of the screen */
+export function shortNames(names: Iterable<string>): (name: string) => string {
+  const hosts = Map.groupBy(new Set(names), withoutDomain);
+  return name => (hosts.get(withoutDomain(name))?.length === 1 ? withoutDomain(name) : name);
+}
+
+function withoutDomain(name: string): string {
+  return isIP(name) ? name : name.replace(/(?<=[^.])\..*$/s, '…');
+}
+
+/** `a, b, c and 22 more`; fewer names if they are long. A single name is not shortened. */
+export function namesText(names: readonly string[], short = shortNames(names)): string {
+  if (names.length === 1) return names.join();
+  const shown = names.slice(0, MAX_NAMED).map(short);
+  while (shown.length > 1 && shown.join(', ').length > MAX_NAMES_LENGTH) shown.pop();
+  return shown.join(', ') + andMore(names.length - shown.length, ' ');
+}
+
+/** `3 nodes (a, b, c)`, `25 nodes (a, b, c and 22 more)` */
+export function nodesText(names: readonly string[], short?: (name: string) => string): string {
+  return `${plural(names.length, 'node')}${names.length === 0 ? '' : ` (${namesText(names, short)})`}`;
 }

@@ -1,5 +1,4 @@
 /** The format of every question, and of the error for scripts that cannot be asked: each fact once. */
-import { firstFew, plural } from '../nodepool/text.ts';
 import { sanitizeLine } from './sanitize.ts';
 import { wrapWords } from './width.ts';
 
@@ -13,9 +12,6 @@ export interface QuestionFacts {
 }
 
 const MAX_LINES = 8;
-const MAX_NODES = 3;
-/** Maximum characters of node names: cloud nodes have 40, and losses need the space. */
-const MAX_NAMES_LENGTH = 80;
 
 /** Losses that do not fit into a few lines are only counted; the first one is always printed. */
 export function questionLines({ action, where, losses = [] }: QuestionFacts, width: number): string[] {
@@ -39,19 +35,6 @@ export function whereText({ contextName, clusterName }: ClusterNames): string | 
 export interface ClusterNames {
   contextName: string | undefined;
   clusterName: string;
-}
-
-/** `3 nodes (a, b, c)`, `25 nodes (a, b, c and 22 more)` */
-export function nodesText(names: readonly string[]): string {
-  const named = names.length === 0 ? '' : ` (${fewNames(names)})`;
-  return `${plural(names.length, 'node')}${named}`;
-}
-
-/** `a, b, c and 22 more`; fewer names if they are long. */
-export function fewNames(names: readonly string[]): string {
-  let most = MAX_NODES;
-  while (most > 1 && names.slice(0, most).join(', ').length > MAX_NAMES_LENGTH) most--;
-  return firstFew(names, most);
 }
 
 /** Names of nodes whose labels, taints or pods change, without duplicates; ignores changes of the record alone. */

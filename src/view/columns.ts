@@ -1,6 +1,6 @@
 /** The columns of the lists: cell and sort value of a row, and which columns are dropped first on a narrow screen. */
 import { maintenanceCell } from '../commands/shared/cordon/print-cordon.ts';
-import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
+import { typeCell } from '../commands/shared/describe/print-timeline.ts';
 import { amount as amountCell, fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
 import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
 import { ownValue } from '../nodepool/json.ts';
@@ -220,7 +220,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     {
       title: 'TYPE',
       letter: 'T',
-      cell: ({ event }) => eventTypeCell(event, style),
+      cell: ({ event }) => typeCell({ isWarning: event.type === 'Warning' }, style),
       value: ({ event }) => event.type,
       rank: 3,
     },
@@ -229,18 +229,13 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     {
       title: 'MESSAGE',
       letter: 'M',
-      cell: ({ event }) => changeFirst(event.note),
+      cell: ({ event }) => event.note,
       value: ({ event }) => event.note,
       rank: 0,
       // Enter shows the full text.
       shrinks: 12,
     },
   ];
-}
-
-/** Moves the change to the start, for narrow screens: `5 nodes updated (label tier set to "b" (spec)): a, b`. */
-function changeFirst(note: string): string {
-  return note.replace(/^(\d+ nodes?) updated \((.*)\): /s, '$2, $1: ');
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {

@@ -1,7 +1,7 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
 import { changeCell } from '../commands/shared/changes/print-diff.ts';
 import { maintenanceLine } from '../commands/shared/cordon/print-cordon.ts';
-import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
+import { typeCell } from '../commands/shared/describe/print-timeline.ts';
 import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance } from '../nodepool/drain/maintenance.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
@@ -185,7 +185,7 @@ function eventText(event: PoolEventRecord, now: Date, style: Style): LabelledFie
   return [
     ['Pool', event.pool],
     ['Reason', event.reason],
-    ['Type', eventTypeCell(event, style)],
+    ['Type', typeCell({ isWarning: event.type === 'Warning' }, style)],
     ['Last seen', formatTimeAndAge(event.lastSeen, now)],
     ...(count > 1
       ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as LabelledField]

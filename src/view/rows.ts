@@ -1,5 +1,5 @@
 /** The rows of the lists: pools, nodes, events. Cells are rendered only for visible rows. */
-import { shortEvent } from '../commands/shared/describe/print-events.ts';
+import { shortEvent } from '../commands/shared/describe/print-timeline.ts';
 import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
 import { ownValue } from '../nodepool/json.ts';

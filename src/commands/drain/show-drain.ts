@@ -10,7 +10,7 @@ import { interruptible } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
-import { fewNames, nodesText } from '../../print/question.ts';
+import { namesText, nodesText } from '../../print/names.ts';
 import { sanitizeText } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { PREEMPTION } from '../../scheduling/not-judged.ts';
@@ -207,7 +207,7 @@ function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   const names = (of: PlannedPool['nodes']) => of.map(({ node }) => node.name);
   if (open.length === 0 && nodes.length > 0)
     return `${evict} from ${nodesText(names(nodes)).replace('node', 'cordoned node')}`;
-  const some = `${open.length} of ${plural(nodes.length, 'node')} (${fewNames(names(open))})`;
+  const some = `${open.length} of ${plural(nodes.length, 'node')} (${namesText(names(open))})`;
   const pods = nodes.some(node => node.pods.length > 0) ? ` and ${evict}` : '';
   return `cordon ${open.length < nodes.length ? some : nodesText(names(open))}${pods}`;
 }

@@ -2,7 +2,7 @@
 import type { WatchedResource } from '../../controller/source.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
-import { oldestFirst } from '../shared/describe/print-events.ts';
+import { oldestFirst } from '../shared/describe/print-timeline.ts';
 import { chosenPools } from '../shared/pools/choose-pools.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 

@@ -2,7 +2,7 @@
 import type { Io } from '../../cli/io.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
 import { objectStream } from '../../print/printers.ts';
-import { oldestFirst } from '../shared/describe/print-events.ts';
+import { oldestFirst } from '../shared/describe/print-timeline.ts';
 import { type FollowChanges, type FollowFlags, showChanges } from '../shared/follow.ts';
 import { eventsPrinter, ofPools } from './print.ts';
 import type { ChosenEvents } from './run.ts';

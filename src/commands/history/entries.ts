@@ -15,8 +15,8 @@ import { type AppliedRecord, parseRecord } from '../../nodepool/plan/record.ts';
 import { taintId } from '../../nodepool/spec/taints.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
-import { oldestFirst } from '../shared/describe/print-events.ts';
 import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
+import { oldestFirst } from '../shared/describe/print-timeline.ts';
 
 /** Reasons of Events about node writes. */
 export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];

@@ -5,7 +5,7 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
-import { nodesText } from '../../print/question.ts';
+import { nodesText } from '../../print/names.ts';
 import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';

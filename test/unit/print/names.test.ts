@@ -1,7 +1,7 @@
 /** Names as EKS, GKE and AKS give them to nodes, at the widths that tables on terminals of 80 columns leave for them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutNames } from '../../../src/print/names.ts';
+import { cutNames, namesText, nodesText, shortNames } from '../../../src/print/names.ts';
 import { AKS, EKS, GKE } from '../../cloud-names.ts';
 
 const cutAll = (names: readonly string[], width: number) => names.map(cutNames(names, width));
@@ -50,4 +50,29 @@ test('cuts thousands of names quickly, and wide characters by their width', () =
   const many = Array.from({ length: 5_000 }, (_, i) => `ip-10-0-${i >> 8}-${i & 255}.eu-west-1.compute.internal`);
   assert.equal(new Set(cutAll(many, 18)).size, 5_000);
   assert.deepEqual(cutAll(['节点池已更新'], 5), ['节点…']);
+});
+
+test('names three nodes and counts the others', () => {
+  assert.deepEqual(
+    [nodesText([]), nodesText(['a']), nodesText(['a', 'b', 'c', 'd'])],
+    ['0 nodes', '1 node (a)', '4 nodes (a, b, c and 1 more)'],
+  );
+  assert.equal(nodesText(EKS), '18 nodes (ip-10-0-1-10…, ip-10-0-1-11…, ip-10-0-1-12… and 15 more)');
+  // Names without a domain need the space of two.
+  assert.equal(namesText(GKE), `${GKE[0]} and 17 more`);
+});
+
+test('leaves out domains of names that differ without them', () => {
+  assert.equal(namesText(EKS.slice(0, 1)), EKS[0]);
+  assert.equal(namesText(['node.a', 'node.b', 'x.a']), 'node.a, node.b, x…');
+  assert.equal(namesText(['10.0.1.5', '172.16.0.9', EKS[0] ?? '']), '10.0.1.5, 172.16.0.9, ip-10-0-1-10…');
+  const zones = [
+    ['a.zone1.x', 'b.zone1.x'],
+    ['a.zone2.x', 'b.zone2.x', 'c.zone2.x'],
+  ];
+  const short = shortNames(zones.flat());
+  assert.deepEqual(
+    zones.map(names => namesText(names, short)),
+    ['a.zone1.x, b.zone1.x', 'a.zone2.x, b.zone2.x, c…'],
+  );
 });

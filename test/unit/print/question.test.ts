@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodesText, questionLines, whereText } from '../../../src/print/question.ts';
+import { nodesText } from '../../../src/print/names.ts';
+import { questionLines, whereText } from '../../../src/print/question.ts';
+import { GKE } from '../../cloud-names.ts';
 
-const names = Array.from({ length: 25 }, (_, at) => `ip-10-0-1-${at + 10}.eu-west-1.compute.internal`);
+const NODES = nodesText(GKE);
 
 test('names the action, the cluster and each loss once', () => {
   const facts = { action: 'Delete pool gpu (releases 2 nodes)', where: 'context prod' };
@@ -13,30 +15,23 @@ test('names the action, the cluster and each loss once', () => {
 });
 
 test('prints at most 8 terminal lines, and counts what it omits', () => {
-  const losses = Array.from({ length: 15 }, (_, at) => `${at} of ${nodesText(names)}`);
-  const action = `Add ${nodesText(names)} to pool gpu`;
+  const losses = Array.from({ length: 30 }, (_, at) => `${at} of ${NODES}`);
+  const action = `Add ${NODES} to pool gpu`;
   for (const width of [80, 120, 200]) {
     const lines = questionLines({ action, where: 'context arn:aws:eks:eu-west-1:1:cluster/prod', losses }, width);
     assert.ok(lines.length <= 8 && lines.every(line => line.length <= width), lines.join('\n'));
     const text = lines.join(' ').replaceAll(/ +/g, ' ');
-    assert.match(text, /^Add 25 nodes \(ip-10-0-1-10\.\S+, \S+ and 23 more\) to pool gpu in context arn/);
+    assert.match(text, /^Add 18 nodes \(gke-prod-\S+ and 17 more\) to pool gpu in context arn/);
     assert.match(text, /; and \d+ more\? \[y\/N\]$/);
   }
 });
 
 test('prints the first loss even with long names', () => {
-  const action = `Save pool frontend, to change ${nodesText(names)}`;
-  const evicted = `NoExecute taints evict 22 pods at once from ${nodesText(names)}: ${'many pods '.repeat(60)}`;
+  const action = `Save pool frontend, to change ${NODES}`;
+  const evicted = `NoExecute taints evict 22 pods at once from ${NODES}: ${'many pods '.repeat(60)}`;
   const text = questionLines({ action, where: 'context prod', losses: [evicted, 'b', 'c'] }, 80).join(' ');
   assert.match(text, /NoExecute taints evict 22 pods at once/);
   assert.match(text, /and 2 more\? \[y\/N\]$/);
-});
-
-test('names few nodes and counts all of them', () => {
-  assert.deepEqual(
-    [nodesText([]), nodesText(['a']), nodesText(['a', 'b', 'c', 'd'])],
-    ['0 nodes', '1 node (a)', '4 nodes (a, b, c and 1 more)'],
-  );
 });
 
 test('names the context as the cluster, and escapes control characters', () => {

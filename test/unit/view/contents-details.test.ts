@@ -29,17 +29,6 @@ test('cuts a long name, but not the line numbers after it', () => {
   assert.match(desk.text(), /^Pools > backend > gke-prod-\S*…\S*-a1b2 > Describe \(lines 1-19 of 85\)$/m);
 });
 
-test('lists what was changed instead of how many nodes were updated', () => {
-  const shown = fixture();
-  const [[, event] = []] = shown.events;
-  assert.ok(event);
-  const update = (label: string) => `5 nodes updated (label ${label} set to "gold" (spec)): ip-10-0-1-15, ip-10-0-1-16`;
-  shown.events = ['tier', 'team'].map(label => [label, { ...event, reason: 'NodesUpdated', note: update(label) }]);
-  const text = new Desk(shown).type('E').text();
-  assert.match(text, / label tier set to "gold" /);
-  assert.match(text, / label team set to "gold" /);
-});
-
 test('shows a node', () => {
   const lines = new Desk().type('j', 'j', 'enter', 'enter').lines().slice(2, 15);
   assert.deepEqual(

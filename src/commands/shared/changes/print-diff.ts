@@ -8,6 +8,7 @@ import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import { ANNOTATION_WIDTH, shorten } from '../../../print/cells.ts';
 import { oneLine } from '../../../print/error.ts';
+import { namesText, shortNames } from '../../../print/names.ts';
 import { isChanging } from '../../../print/question.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
@@ -15,7 +16,7 @@ import type { StyledText } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
 import { wrapWords } from '../../../print/width.ts';
 import type { ClusterPlan, LaterPlan } from '../../../reconciler/plan/cluster-plan.ts';
-import { blockedNotes, blockKey, blocksOf, namesText, type SharedChanges, sharedNotes } from './blocks.ts';
+import { blockedNotes, blockKey, blocksOf, type SharedChanges, sharedNotes } from './blocks.ts';
 
 export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
   nodes: PlannedNode[];
@@ -33,6 +34,13 @@ interface DiffOptions {
   terminalWidth?: number | undefined;
 }
 
+interface Screen extends DiffOptions {
+  style: Style;
+  wrapped: (line: string) => string;
+  /** Shortens names so that all names of the screen differ. */
+  short: (name: string) => string;
+}
+
 /** Indent below a line with a node's changes, which has two spaces. */
 const WRAPPED = '    ';
 
@@ -42,17 +50,24 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
   const wrapped = (line: string) =>
     wrapWords(sanitizeLine(line), options.terminalWidth ?? Infinity, WRAPPED).join('\n');
+  const named = [...diff.nodes, ...diff.later].map(({ node }) => node.name);
+  const noted = [...diff.blocked, ...diff.conflicts].map(({ node }) => node);
+  const screen: Screen = { style, wrapped, short: shortNames([...named, ...noted]), ...options };
   const paused = Map.groupBy(diff.later, ({ pausedBy }) => pausedBy);
   const notes = [
     ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
     ...diff.invalid.map(({ pool, errors }) => {
       return oneLine(`pool ${pool} has an invalid spec and is not applied: ${fieldErrorsText(errors)}`);
     }),
-    ...blockedNotes(diff.blocked, options.byNode),
-    ...sharedNotes(diff.conflicts, options.byNode, ({ pool, owner, notApplied }, are) => {
-      const verbs = are === 'is' ? ['belongs', 'matches'] : ['belong', 'match'];
-      return `${verbs[0]} to pool ${owner} but also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
-    }),
+    ...blockedNotes(diff.blocked, screen),
+    ...sharedNotes(
+      diff.conflicts,
+      ({ pool, owner, notApplied }, are) => {
+        const verbs = are === 'is' ? ['belongs', 'matches'] : ['belong', 'match'];
+        return `${verbs[0]} to pool ${owner} but also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
+      },
+      screen,
+    ),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
@@ -62,7 +77,7 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
   const sections = blocksOf<ShownNode>(
     [...nodes, ...diff.later.map(waiting)],
     options.byNode ? ({ node, waits }) => JSON.stringify([node.name, waits]) : blockKey,
-  ).map(block => section(block, style, wrapped, options.now));
+  ).map(block => section(block, screen));
   return [
     ...sections,
     diff.rollouts.map(step => wrapped(rolloutLine(step))).join('\n'),
@@ -89,19 +104,14 @@ function waiting({ pausedBy, ...plan }: PrintedDiff['later'][number]): ShownNode
   return { ...plan, waits: pausedBy === undefined ? 'later' : `pool ${pausedBy} is paused` };
 }
 
-function section(
-  block: readonly [ShownNode, ...ShownNode[]],
-  style: Style,
-  wrapped: (line: string) => string,
-  now?: Date,
-): string {
+function section(block: readonly [ShownNode, ...ShownNode[]], { style, wrapped, short, now }: Screen): string {
   const [{ owner, previous, changes, drain, waits }, ...more] = block;
   const where = move(previous, owner);
   const names = block.map(({ node }) => node.name);
   const head =
     more.length === 0
       ? `node ${names.join()} (${where}${waits === undefined ? '' : `; ${waits}`})`
-      : `${where}: ${plural(names.length, 'node')}${waits === undefined ? '' : `, ${waits}`} (${namesText(names)})`;
+      : `${where}: ${plural(names.length, 'node')}${waits === undefined ? '' : `, ${waits}`} (${namesText(names, short)})`;
   const setters = (at: number) => block.flatMap(node => node.changes[at]?.setBy ?? []);
   const later = (drain?.changes ?? []).map((change, at) => {
     return `${changeLine(change, [], style, now)}${style.dim(at === 0 ? AFTER : THEN)}`;

@@ -19,7 +19,7 @@ import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import { nodesText } from '../../../print/question.ts';
+import { nodesText } from '../../../print/names.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';

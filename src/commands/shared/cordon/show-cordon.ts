@@ -7,7 +7,7 @@ import type { DryRun, NodesClient } from '../../../kube/cluster.ts';
 import { type CordonChange, needsOwner, planCordon } from '../../../nodepool/drain/plan-cordon.ts';
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import { nodesText } from '../../../print/question.ts';
+import { nodesText } from '../../../print/names.ts';
 import { approver } from '../consent/approve.ts';
 import type { Question } from '../consent/consent.ts';
 import {

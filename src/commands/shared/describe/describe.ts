@@ -16,7 +16,7 @@ import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { nodeIn } from '../pools/node-names.ts';
 import { poolsNotFound } from '../pools/not-found.ts';
 import { type Permitted, permitted } from '../refusals.ts';
-import { oldestFirst } from './print-events.ts';
+import { oldestFirst } from './print-timeline.ts';
 
 export interface DescribedNode {
   node: Node;

@@ -1,4 +1,5 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
+import type { NodeEventRecord } from '../../../kube/resources/events.ts';
 import { activeMaintenance, countMaintenance, isOverdue } from '../../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { ownValue } from '../../../nodepool/json.ts';
@@ -51,7 +52,7 @@ import { blockedNotes } from '../changes/blocks.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { Permitted } from '../refusals.ts';
 import type { DescribedNode } from './describe.ts';
-import { describeEvents, type EventRow } from './print-events.ts';
+import { describeEvents } from './print-timeline.ts';
 
 export interface PoolDescription {
   pool: NodePool;
@@ -63,7 +64,7 @@ export interface PoolDescription {
   /** What each member has from the pool: its record and its taints. */
   reached?: readonly RecordedMember[];
   /** In display order. */
-  events: Permitted<EventRow[]>;
+  events: Permitted<NodeEventRecord[]>;
 }
 
 /** Without the last newline. @param terminalWidth fits the tables into it; undefined keeps cells whole */
@@ -84,7 +85,7 @@ export function renderDescription(
     ...section('Conditions', conditionsTable(description, now, style), terminalWidth),
     ...('forbidden' in events
       ? [forbiddenLine('Events', events.forbidden, style)]
-      : section('Events', describeEvents(events.value, now, style, terminalWidth), terminalWidth)),
+      : section('Events', describeEvents(events.value, now, style), terminalWidth)),
   ].join('\n');
 }
 

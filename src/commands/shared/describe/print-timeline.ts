@@ -1,12 +1,11 @@
-/** A timeline: its entries, entries from Events, and the table of `history` and `events`. */
-import type { NodeEventRecord } from '../../../kube/resources/events.ts';
-import { plural } from '../../../nodepool/text.ts';
+/** A timeline: its entries, Events, the table of `history` and `events`, and the Events of `describe` and `view`. */
+import type { NodeEventRecord, PoolEventRecord } from '../../../kube/resources/events.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';
+import { nodesText, shortNames } from '../../../print/names.ts';
 import type { Style } from '../../../print/style.ts';
-import { BELOW_INDENT, type Cell, tablePrinter } from '../../../print/table.ts';
+import { type Cell, tablePrinter } from '../../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../../print/time.ts';
-import { namesText, shortList } from '../changes/blocks.ts';
 
 type EntrySource =
   | 'Event'
@@ -76,14 +75,11 @@ export function timelinePrinter(
   { wide, headers, terminalWidth }: TimelineTableOptions,
   style: Style,
 ): (entries: readonly TimelineEntry[], now: Date) => string {
-  const all = columnsOf(kind, wide, style);
-  const room = terminalWidth === undefined ? Infinity : terminalWidth - BELOW_INDENT.length;
   let table: { columns: Column<TimelineEntry>[]; render: (rows: Cell[][]) => string } | undefined;
   return (entries, now) => {
-    const short = entries
-      .map(shortEntry)
-      .map(entry => (wide ? entry : { ...entry, detail: shortList(entry.detail, room) }));
+    const short = entries.map(shortEntry);
     if (table === undefined) {
+      const all = columnsOf(kind, wide, style, shortNames(short.flatMap(({ nodes = [] }) => nodes)));
       const columns = terminalWidth === undefined ? all : fitColumns(all, short, now, terminalWidth);
       const header = headers ? columns.map(column => column.header) : undefined;
       table = { columns, render: tablePrinter(header, terminalWidth) };
@@ -103,7 +99,13 @@ function shortEntry(entry: TimelineEntry): TimelineEntry {
   };
 }
 
-function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<TimelineEntry>[] {
+/** @param short shortens names of nodes */
+function columnsOf(
+  kind: SubjectKind,
+  wide: boolean,
+  style: Style,
+  short: (name: string) => string,
+): Column<TimelineEntry>[] {
   const isEvents = kind === 'Events';
   const type: Column<TimelineEntry> = { header: 'TYPE', cell: entry => typeCell(entry, style), rank: 2 };
   const pool: Column<TimelineEntry> = { header: 'POOL', cell: ({ pool = NONE }) => pool, cutFrom: 1, isName: true };
@@ -114,7 +116,7 @@ function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<Timel
     { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1, ...(isEvents ? { rank: 3 } : {}) },
     ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: TimelineEntry) => sources.join(',') }] : []),
     ...(isEvents ? [pool] : []),
-    { header: 'DETAIL', cell: entry => detailCell(entry, kind), isText: true },
+    { header: 'DETAIL', cell: entry => detailCell(entry, kind, short), isText: true },
   ];
 }
 
@@ -131,7 +133,7 @@ function timeCell({ time = NOW }: TimelineEntry): string {
 }
 
 /** kubectl's names of the two types. */
-function typeCell({ isWarning = false }: TimelineEntry, style: Style): Cell {
+export function typeCell({ isWarning = false }: Pick<TimelineEntry, 'isWarning'>, style: Style): Cell {
   return isWarning ? { text: 'Warning', paint: style.yellow } : 'Normal';
 }
 
@@ -140,10 +142,62 @@ function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cel
 }
 
 /** Adds the other object: nodes in a pool's history, the pool in a node's. Events have a column for it. */
-function detailCell({ detail, node, nodes, pool, sources }: TimelineEntry, kind: SubjectKind): string {
-  if (nodes !== undefined)
-    return `${plural(nodes.length, 'node')} (${shorten(namesText(nodes), MESSAGE_WIDTH)}): ${detail}`;
+function detailCell(
+  { detail, node, nodes, pool, sources }: TimelineEntry,
+  kind: SubjectKind,
+  short: (name: string) => string,
+): string {
+  if (nodes !== undefined) return `${nodesText(nodes, short)}: ${detail}`;
   if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
   const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
   return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;
+}
+
+// The section of `describe`, and `view`.
+
+/** The event with texts short enough for a screen: core/v1 Events of others may be of any length. */
+export function shortEvent(event: PoolEventRecord): PoolEventRecord {
+  return {
+    ...event,
+    pool: shorten(event.pool, NAME_WIDTH),
+    type: shorten(event.type, REASON_WIDTH),
+    reason: shorten(event.reason, REASON_WIDTH),
+    reporter: shorten(event.reporter, REASON_WIDTH),
+    note: shorten(event.note.trim(), MESSAGE_WIDTH),
+  };
+}
+
+/** The columns and rows of `kubectl describe`. */
+export function describeEvents(
+  events: NodeEventRecord[],
+  now: Date,
+  style: Style,
+): { columns: string[]; rows: Cell[][] } {
+  const entries = events.map(event => shortEntry(eventEntry(event, {})));
+  return {
+    columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
+    rows: entries.map(entry => [
+      typeCell(entry, style),
+      entry.what,
+      ageCell(entry, now, Infinity),
+      entry.who ?? NONE,
+      entry.detail,
+    ]),
+  };
+}
+
+type LastSeen = Pick<PoolEventRecord, 'lastSeen'>;
+
+/** Sorts by last occurrence. The server omits a zero fraction, so `01Z` must come before `01.9Z`. */
+export function oldestFirst(a: LastSeen, b: LastSeen): number {
+  const [first, second] = [instant(a), instant(b)];
+  if (first.ms !== second.ms) return first.ms - second.ms;
+  return first.fraction < second.fraction ? -1 : first.fraction > second.fraction ? 1 : 0;
+}
+
+/** A Date has milliseconds, an Event microseconds. An invalid time counts as oldest. */
+function instant({ lastSeen }: LastSeen): { ms: number; fraction: string } {
+  const ms = Date.parse(lastSeen);
+  const [, fraction = ''] = /\.(\d+)/.exec(lastSeen) ?? [];
+  return { ms: Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms, fraction: fraction.padEnd(9, '0') };
 }

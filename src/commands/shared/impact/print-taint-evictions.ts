@@ -3,7 +3,7 @@ import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import { listText, taintsText } from '../../../print/cells.ts';
 import { wrapProse } from '../../../print/error.ts';
 import { type Column, fittedRows } from '../../../print/fit-columns.ts';
-import { fewNames } from '../../../print/question.ts';
+import { namesText } from '../../../print/names.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import { renderTable } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
@@ -47,7 +47,7 @@ export function evictionsSentence({ nodes, now, later, drained }: EvictionPrevie
 export function evictionLosses(preview: EvictionPreview): string[] {
   const { nodes, drained, ofDaemonSets, withoutController, ended } = preview;
   const pods = nodes.flatMap(podsOf);
-  const names = fewNames(nodes.map(({ node }) => node));
+  const names = namesText(nodes.map(({ node }) => node));
   const of = (count: number, one: string, many: string) =>
     count === 0 ? [] : [`${count} of them ${count === 1 ? one : many}`];
   return [

@@ -3,7 +3,7 @@
 import { isControlPlaneRole, ROLE_PREFIX } from '../../../nodepool/membership/selector.ts';
 import type { Change } from '../../../nodepool/plan/plan.ts';
 import { firstFew } from '../../../nodepool/text.ts';
-import { nodesText } from '../../../print/question.ts';
+import { nodesText, shortNames } from '../../../print/names.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 
@@ -41,7 +41,7 @@ export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes 
 }
 
 /**
- * `This takes off label rack=x from 2 nodes (a, b); changes label tier=brass to gold on 1 node (a)`
+ * `This removes label rack=x from 2 nodes (a, b); changes label tier=brass to gold on 1 node (a)`
  * @param all include what the old pool had set; roles of pools are never named
  */
 export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefined {
@@ -57,8 +57,13 @@ export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefin
       .map(change => ({ what: `changes ${slotText(change)} to ${change.to} on`, node: node.name })),
   );
   if (gone.length + replaced.length === 0) return undefined;
+  const short = shortNames(nodes.map(({ node }) => node.name));
   const texts = [...Map.groupBy([...gone, ...replaced], ({ what }) => what)].map(
-    ([what, found]) => `${what} ${nodesText(found.map(({ node }) => node))}`,
+    ([what, found]) =>
+      `${what} ${nodesText(
+        found.map(({ node }) => node),
+        short,
+      )}`,
   );
   return sanitizeLine(`This ${firstFew(texts, MAX_NAMED, '; ', '; ')}`);
 }

@@ -8,7 +8,7 @@ import type { DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { isControlPlane, isControlPlaneRole } from '../../../nodepool/membership/selector.ts';
 import type { Taint } from '../../../nodepool/types.ts';
-import { nodesText } from '../../../print/question.ts';
+import { nodesText, shortNames } from '../../../print/names.ts';
 import type { WriteFailure } from '../../../reconciler/outcome.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { showPlanned } from '../changes/diff.ts';
@@ -106,7 +106,9 @@ function controlPlaneQuestion({ kind }: PoolMove, { nodes }: ClusterPlan): Quest
   const names = found.map(({ node }) => node.name);
   const verb = names.length === 1 ? 'runs' : 'run';
   return {
-    losses: [`${nodesText(names)} ${verb} the control plane and would get the labels and taints of the pool`],
+    losses: [
+      `${nodesText(names, shortNames(nodes.map(({ node }) => node.name)))} ${verb} the control plane and would get the labels and taints of the pool`,
+    ],
     covers: names.map(name => `control-plane node ${name}`),
     needsYes: [],
   };

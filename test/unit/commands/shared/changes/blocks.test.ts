@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acrossBlocks, blockKey, blocksOf, namesText } from '../../../../../src/commands/shared/changes/blocks.ts';
+import { acrossBlocks, blockKey, blocksOf } from '../../../../../src/commands/shared/changes/blocks.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'y', reason: 'drift' };
@@ -39,20 +39,4 @@ test('the block of a node depends on what is shown, not on who set a value', () 
     { drain: { changes: [drift] } },
   ])
     assert.notEqual(blockKey(shown), blockKey({ ...shown, ...other } as typeof shown));
-});
-
-test('names three nodes and counts the others', () => {
-  assert.equal(namesText(['a', 'b']), 'a, b');
-  assert.equal(namesText(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 more');
-});
-
-test('leaves out domains if the names differ without them', () => {
-  const eks = (host: string) => `${host}.eu-central-1.compute.internal`;
-  assert.equal(
-    namesText(['ip-10-0-1-15', 'ip-10-0-1-16', 'ip-10-0-1-17', 'ip-10-0-1-18'].map(eks)),
-    'ip-10-0-1-15…, ip-10-0-1-16…, ip-10-0-1-17… and 1 more',
-  );
-  assert.equal(namesText([eks('ip-10-0-1-15')]), eks('ip-10-0-1-15'));
-  assert.equal(namesText(['node.a', 'node.b', 'x']), 'node.a, node.b, x');
-  assert.equal(namesText(['10.0.1.5', '172.16.0.9', eks('ip-10-0-1-15')]), '10.0.1.5, 172.16.0.9, ip-10-0-1-15…');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { oldestFirst } from '../../../../../src/commands/shared/describe/print-events.ts';
+import { oldestFirst } from '../../../../../src/commands/shared/describe/print-timeline.ts';
 
 test('orders events by the last time, with any number of fraction digits', () => {
   const times = [
