@@ -22,6 +22,7 @@ import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef, sanitizeScreen } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { recreatedError } from '../../reconciler/state/live-reads.ts';
+import { specChangeLines } from '../shared/changes/print-pools.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { NO_CHANGE, type Question } from '../shared/consent/consent.ts';
 import { deletingWarning, warnOfApply, warnOfOthersKeys } from '../shared/consent/membership-warnings.ts';
@@ -31,7 +32,6 @@ import { hintReconcile } from '../shared/edit/next-step.ts';
 import { type EditOptions, mayCostPods, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { type PoolRevisions, readRevisions, whereToLook } from './history.ts';
-import { renderSpecChanges } from './print.ts';
 
 export interface UndoFlags {
   /** 0: the previous revision. */
@@ -53,7 +53,7 @@ export async function undo(
   const isResult = dryRun !== 'none' && output === undefined;
   let shown = '';
   const show = (changes: readonly SpecChange[]) => {
-    const text = renderSpecChanges(changes, makeStyle(isResult ? io.color : io.errorColor));
+    const text = specChangeLines(changes, makeStyle(isResult ? io.color : io.errorColor)).join('\n');
     if (text !== shown && text !== '') {
       if (isResult) io.out(text);
       // io.err() would escape the colour codes.

@@ -1,5 +1,7 @@
 import type { SpecChange } from '../../../nodepool/spec/edits.ts';
 import { plural } from '../../../nodepool/text.ts';
+import { shorten } from '../../../print/cells.ts';
+import { printCompactJson } from '../../../print/printers.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { AppliedPool } from './applied.ts';
@@ -14,8 +16,15 @@ export function specChangeText({ path, from, to }: SpecChange): string {
 }
 
 function valueText(value: unknown): string {
-  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
+  return shorten(typeof value === 'string' && value !== '' ? value : printCompactJson(value), MAX_VALUE);
+}
+
+/** A line for each field, in the format that `diff` uses for nodes. */
+export function specChangeLines(changes: readonly SpecChange[], style: Style): string[] {
+  return changes.map(change => {
+    const paint = change.from === undefined ? style.green : change.to === undefined ? style.red : style.yellow;
+    return `  ${paint(sanitizeLine(specChangeText(change)))}`;
+  });
 }
 
 /** Empty if no pool changes. */
@@ -23,11 +32,7 @@ export function renderPools(pools: readonly AppliedPool[], style: Style): string
   const changed = pools.filter(isChanged);
   const sections = changed.map(({ pool: { metadata }, source, isNew, changes }) => {
     const head = sanitizeLine(`${isNew ? '+' : '~'} pool ${metadata.name} (${isNew ? 'new; ' : ''}${source})`);
-    const lines = changes.map(change => {
-      const paint = change.from === undefined ? style.green : change.to === undefined ? style.red : style.yellow;
-      return `  ${paint(sanitizeLine(specChangeText(change)))}`;
-    });
-    return [style.bold(head), ...lines].join('\n');
+    return [style.bold(head), ...specChangeLines(changes, style)].join('\n');
   });
   const made = changed.filter(({ isNew }) => isNew).length;
   const counts = [
