@@ -37,13 +37,9 @@ export function statusCell(pool: NodePool, style: Style, live?: LiveState): Cell
 }
 
 /** `Ready`, `NotReady,SchedulingDisabled`: like the start of STATUS in `kubectl get nodes`. */
-export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
-  return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
-}
-
-export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, style: Style): Cell {
-  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
-  return { text: nodeStatusText(node), paint };
+export function nodeStatusCell({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>, style: Style): Cell {
+  const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+  return { text, paint: !ready ? style.red : unschedulable ? style.yellow : style.green };
 }
 
 /** `in sync`, or the reason why not. @param isDraining pods must be evicted before the last change */

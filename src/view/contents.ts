@@ -7,7 +7,7 @@ import { countMaintenance } from '../nodepool/drain/maintenance.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
-import { annotationPairs, type LabelledField, labelTexts, NONE, nodeStatusText, orNone } from '../print/cells.ts';
+import { annotationPairs, type LabelledField, labelTexts, NONE, nodeStatusCell, orNone } from '../print/cells.ts';
 import { cutNames } from '../print/names.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
@@ -151,7 +151,6 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
   const blocked = blockedOf(clusterState, plan);
   const maintenance = maintenanceLine(node, now);
   const isLate = countMaintenance([node], now).overdue > 0;
-  const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
     ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,
   );
@@ -164,7 +163,7 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
     ...(ownership !== undefined && ownership.conflicting.length > 0
       ? [['Also matched by', ownership.conflicting.join(', ')] as LabelledField]
       : []),
-    ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
+    ['Status', nodeStatusCell(node, style)],
     ...(maintenance === undefined
       ? []
       : [['Maintenance', isLate ? { text: maintenance, paint: style.red } : maintenance] as LabelledField]),

@@ -9,7 +9,7 @@ import {
   labelTexts,
   listText,
   NONE,
-  nodeStatusText,
+  nodeStatusCell,
   resourceCell,
   withoutSpaces,
 } from '../../print/cells.ts';
@@ -86,7 +86,7 @@ function columnsOf(
   return [
     // Notes are more useful than uncut names.
     { header: 'NAME', cell: ({ node }) => node.name, cutFrom: notes[0]?.rank ?? 0, isName: true },
-    { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
+    { header: 'STATUS', cell: ({ node }) => nodeStatusCell(node, style) },
     {
       header: 'POOL',
       known,
@@ -118,12 +118,6 @@ function columnsOf(
     },
     { header: 'AGE', cell: ({ node }, now) => formatAge(node.creationTimestamp, now), rank: 3 },
   ];
-}
-
-function statusCell(node: PoolNode['node'], style: Style): Cell {
-  const text = nodeStatusText(node);
-  if (node.ready && !node.unschedulable) return text;
-  return { text, paint: node.ready ? style.yellow : style.red };
 }
 
 function wideColumns(): Column<PoolNode>[] {

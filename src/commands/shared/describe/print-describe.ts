@@ -31,7 +31,7 @@ import {
   labelTexts,
   MESSAGE_WIDTH,
   NONE,
-  nodeStatusText,
+  nodeStatusCell,
   orNone,
   REASON_WIDTH,
   resourceCell,
@@ -260,7 +260,7 @@ function nodeColumns(style: Style): Column<DescribedNode>[] {
   };
   return [
     { header: 'Name', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
-    { header: 'Status', cell: ({ node }) => nodeStatus(node, style) },
+    { header: 'Status', cell: ({ node }) => nodeStatusCell(node, style) },
     resource('CPU', 'cpu', 2),
     resource('Memory', 'memory', 3),
     resource('Pods', 'pods', 4),
@@ -345,11 +345,6 @@ function countsText(nodes: DescribedNode[], now: Date): string {
 function moreText(pool: NodePool, more: number): string {
   const selector = sanitizeLine(quotedSelector(membershipSelector(pool)));
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
-}
-
-function nodeStatus(node: Node, style: Style): Cell {
-  const text = nodeStatusText(node);
-  return node.ready && !node.unschedulable ? text : { text, paint: style.yellow };
 }
 
 function nodeState({ changes, drain, blocked, membership }: DescribedNode, style: Style): Cell {

@@ -7,7 +7,7 @@ import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 import type { RolloutStrategy, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import { EKS } from '../../../../cloud-names.ts';
 import { aRuntimeClass } from '../../../nodepool/fixtures.ts';
-import { freshPool, gpuPool, makeNode, NOW, plain, workerPool } from '../../../print/fixtures.ts';
+import { colored, freshPool, gpuPool, makeNode, NOW, plain, workerPool } from '../../../print/fixtures.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'batch', reason: 'drift' };
 
@@ -255,6 +255,17 @@ test('cuts resource names and values of others, and does not sum unreadable valu
   assert.match(text, /\br{127}… +1$/m);
   assert.match(text, /^ {2}cpu +0$/m);
   assert.match(text, /^ {2}node-1 +Ready +q{127}…/m);
+});
+
+test('colours the status of a node as other tables do', () => {
+  const statuses = [{}, { unschedulable: true }, { ready: false, unschedulable: true }];
+  const nodes = statuses.map((facts, i): DescribedNode => {
+    return { node: makeNode(`node-${i}`, facts), changes: [], membership: { kind: 'member' } };
+  });
+  const text = renderDescription({ pool: workerPool(), nodes, ...NONE }, NOW, colored);
+  const { green, yellow, red } = colored;
+  for (const cell of [green('Ready'), yellow('Ready,SchedulingDisabled'), red('NotReady,SchedulingDisabled')])
+    assert.ok(text.includes(cell), text);
 });
 
 test('breaks no word or node name on a terminal of 80 columns', () => {
