@@ -10,7 +10,7 @@ import { parseMaintenance } from '../../src/nodepool/drain/maintenance.ts';
 import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { parsePreserved } from '../../src/nodepool/plan/runtime-class.ts';
-import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity/quantity.ts';
+import { parseQuantity, sumResourceLists } from '../../src/nodepool/quantity/quantity.ts';
 import { keyProblem, valueProblem } from '../../src/nodepool/spec/syntax.ts';
 import { cutBytes, ellipsize, suggest } from '../../src/nodepool/text.ts';
 import { parseTemplate } from '../../src/print/jsonpath/parse.ts';
@@ -81,7 +81,15 @@ export const CANDIDATES: readonly Candidate[] = [
       suffix: of('E', '1', 'x'),
     },
   },
-  { name: 'sumQuantities', run: text => sumQuantities(text.split(' ')), texts: { terms: of('1.5Gi 7n 3m ', '', '1') } },
+  {
+    name: 'sumResourceLists',
+    run: text =>
+      sumResourceLists(
+        text.split(' ').map(cpu => ({ cpu })),
+        () => {},
+      ),
+    texts: { terms: of('1.5Gi 7n 3m ', '', '1') },
+  },
   {
     name: 'parseTemplate',
     run: parseTemplate,

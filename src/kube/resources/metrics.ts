@@ -67,11 +67,6 @@ async function readUsage(
 }
 
 /** For JSON and refusals. The API server itself answers 404 if the group is not served. */
-export function toUsage(answer: Pick<ApiResponse, 'status' | 'text'>): NodeUsage {
-  const byNode = new Map<string, ResourceList>();
-  return readText(answer, item => noteNode(byNode, item)) ?? { kind: 'served', byNode };
-}
-
 function readText(
   { status, text }: Pick<ApiResponse, 'status' | 'text'>,
   keep: (item: object) => void,

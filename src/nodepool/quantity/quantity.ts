@@ -86,13 +86,6 @@ export function quantityToNumber(quantity: Quantity): number {
   return Number(`${quantity.unscaled}e${quantity.exponent}`);
 }
 
-/** The sum in this order, as Go's Add computes it; "0" for an empty list. @throws QuantityError */
-export function sumQuantities(texts: readonly string[]): string {
-  const sum = new Sum(addQuantities);
-  for (const text of texts) sum.add(text);
-  return sum.text();
-}
-
 /** As addResourceLists(), in canonical form. */
 export function sumResourceLists(
   lists: Iterable<ResourceList>,
@@ -123,7 +116,7 @@ function sumsOf(
       if (text === undefined) continue;
       let sum = sums.get(name);
       if (sum === undefined) {
-        sum = new Sum(addInAnyOrder);
+        sum = new Sum();
         sums.set(name, sum);
       }
       const problem = tryToAdd(sum, text);
@@ -146,16 +139,11 @@ function tryToAdd(sum: Sum, text: string): string | undefined {
 
 /** A running sum. Small integers with one suffix, as nodes report them, are added as numbers while that is exact. */
 class Sum {
-  readonly #add: typeof addQuantities;
   /** The sum as long as every term was a small integer with the same suffix. */
   #count: number | undefined;
   #suffix = '';
   /** The sum otherwise. */
   #exact: Quantity | undefined;
-
-  constructor(add: typeof addQuantities) {
-    this.#add = add;
-  }
 
   add(text: string): void {
     const suffix = simpleSuffix(text);
@@ -174,7 +162,7 @@ class Sum {
     }
     const current = this.#current();
     const term = parseQuantity(text);
-    this.#exact = current === undefined ? term : this.#add(current, term);
+    this.#exact = current === undefined ? term : addInAnyOrder(current, term);
   }
 
   total(): Quantity {

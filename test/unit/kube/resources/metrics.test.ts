@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeUsage, toUsage } from '../../../../src/kube/resources/metrics.ts';
+import { nodeUsage } from '../../../../src/kube/resources/metrics.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
@@ -8,7 +8,14 @@ import { encode, envelope } from '../protobuf/encode.ts';
 
 const status = (message: string) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', message });
 
-test('reads usage by node', () => {
+/** The usage that a server reports as text. */
+function usageOf(code: number, text: string) {
+  const refusing = { request: async () => ({ status: code, headers: {}, text }) } as Partial<Transport> as Transport;
+  const transport = code === 200 ? answering(Buffer.from(text)) : refusing;
+  return nodeUsage(transport, new AbortController().signal);
+}
+
+test('reads usage by node', async () => {
   const items = [
     {
       metadata: { name: 'a' },
@@ -23,12 +30,12 @@ test('reads usage by node', () => {
     ['a', { cpu: '12345n', memory: '1Ki' }],
     ['b', {}],
   ]);
-  assert.deepEqual(toUsage({ status: 200, text }), { kind: 'served', byNode });
+  assert.deepEqual(await usageOf(200, text), { kind: 'served', byNode });
   const empty = { kind: 'served', byNode: new Map() };
-  assert.deepEqual(toUsage({ status: 200, text: '{"kind":"NodeMetricsList","items":null}' }), empty);
+  assert.deepEqual(await usageOf(200, '{"kind":"NodeMetricsList","items":null}'), empty);
 });
 
-/** Responds with that body in protobuf, as the transport does. */
+/** Responds with that body, as the transport does. */
 function answering(body: Buffer): Transport {
   const request = async ({ onBody }: Request) => {
     onBody?.(body);
@@ -65,17 +72,18 @@ test('reports a timeout, a failure, and a bug', async () => {
   await assert.rejects(nodeUsage(failing(new TypeError('x')), signal), TypeError);
 });
 
-test('reports a cluster without the metrics API', () => {
-  assert.deepEqual(toUsage({ status: 404, text: '404 page not found\n' }), { kind: 'absent' });
+test('reports a cluster without the metrics API', async () => {
+  assert.deepEqual(await usageOf(404, '404 page not found\n'), { kind: 'absent' });
 });
 
-test('reports a metrics API that fails', () => {
-  const reasonOf = (code: number, text: string) => {
-    const usage = toUsage({ status: code, text });
+test('reports a metrics API that fails', async () => {
+  const reasonOf = async (code: number, text: string) => {
+    const usage = await usageOf(code, text);
     return usage.kind === 'failed' ? usage.reason : usage.kind;
   };
-  assert.equal(reasonOf(503, 'service unavailable\n'), 'service unavailable');
-  assert.equal(reasonOf(403, status('nodes.metrics.k8s.io is forbidden')), 'nodes.metrics.k8s.io is forbidden');
-  assert.equal(reasonOf(500, ''), 'the server answered 500');
-  for (const text of ['<html>', '[]', '{}', 'null', '']) assert.equal(reasonOf(200, text), 'the answer is not a list');
+  assert.equal(await reasonOf(503, 'service unavailable\n'), 'service unavailable');
+  assert.equal(await reasonOf(403, status('nodes.metrics.k8s.io is forbidden')), 'nodes.metrics.k8s.io is forbidden');
+  assert.equal(await reasonOf(500, ''), 'the server answered 500');
+  for (const text of ['<html>', '[]', '{}', 'null', ''])
+    assert.equal(await reasonOf(200, text), 'the answer is not a list');
 });
