@@ -174,6 +174,8 @@ const READS = [
   'nodes',
   'why',
   'events',
+  'history',
+  'report',
   'diff',
   'top',
   'fit',

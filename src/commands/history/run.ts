@@ -13,6 +13,7 @@ import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, plural, suggest } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { MAX_READ } from '../shared/changes/drift-setters.ts';
 import { specChangeText } from '../shared/changes/print-pools.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
 import { eventEntry, type TimelineEntry } from '../shared/describe/print-timeline.ts';
@@ -61,9 +62,6 @@ interface TimelineDeps {
   datedNode: Connection['datedNode'];
 }
 
-/** One request per node, as in drift-setters.ts. */
-const MAX_READ = 50;
-
 /** A deleted object only has Events, for a while. Throws NodepoolError if nothing of that name is found. */
 export async function readTimeline({ kind, name }: TimelineSubject, deps: TimelineDeps): Promise<Timeline> {
   const pools = await deps.cluster.pools.list();
@@ -109,7 +107,7 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: TimelineDeps): Prom
   ];
   const hasNamesake = state.node(name) !== undefined;
   const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
-  const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
+  const rest = { denied: [events, ended, revisions], unread, hasNamesake, ofEarlier };
   return timelineOf({ kind: 'NodePool', name }, entries, rest);
 }
 
@@ -231,7 +229,12 @@ function timelineOf(
   const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
   const whole = entries.map(entry => ({ ...entry, ...about }));
   const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
-  return { subject, entries: sortEntries(mergeEntries(whole)), unread, forbidden, hasNamesake, ofEarlier };
+  // Two requests may lack the same permission.
+  const once = new Map(forbidden.map(error => [error.oneLine, error]));
+  return {
+    ...{ subject, entries: sortEntries(mergeEntries(whole)), unread },
+    ...{ forbidden: [...once.values()], hasNamesake, ofEarlier },
+  };
 }
 
 function ofPoolEvent(event: PoolEventRecord): TimelineEntry {

@@ -16,7 +16,8 @@ function said(command: string, flags: Parameters<typeof checkNamespaceFlags>[0])
 test('commands that only read ignore -n and -A with a note', () => {
   const note = (flag: string) => `note: pools and nodes are cluster-scoped; ${flag} is ignored`;
   assert.equal(said('get', { namespace: 'x' }), note('--namespace'));
-  assert.equal(said('get', { 'all-namespaces': true }), note('--all-namespaces'));
+  for (const command of ['get', 'events', 'history', 'report'])
+    assert.equal(said(command, { 'all-namespaces': true }), note('--all-namespaces'));
   assert.equal(said('delete', { namespace: 'x' }), note('--namespace'));
   assert.equal(said('get', {}), '');
 });

@@ -14,7 +14,7 @@ interface PlannedNode {
 }
 
 /** One request per node: if there are many, a few represent the others. */
-const MAX_READ = 50;
+export const MAX_READ = 50;
 
 /** Adds `setBy` if known. Reads at most MAX_READ nodes. @param keyOf of nodes with equal keys, only some are read */
 export async function withSetters<P extends PlannedNode>(

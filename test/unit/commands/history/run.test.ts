@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poolEntries, readTimeline } from '../../../../src/commands/history/run.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
+import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
 import type { ControllerRevision } from '../../../../src/nodepool/rollout/revisions.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 
@@ -105,4 +106,22 @@ test('resolves a name to a pool, also a deleted one, before the short name of a 
   assert.deepEqual(await subjectOf(undefined, 'gpu'), { kind: 'NodePool', name: 'gpu' });
   assert.deepEqual(await subjectOf(undefined, 'lone'), { kind: 'Node', name: 'lone.example.com' });
   await assert.rejects(subjectOf('Node', 'gpu'), /^\w*Error: node "gpu" is ambiguous: gpu\.a, gpu\.b/);
+});
+
+test('reports each refusal of a pool, the same one once', async () => {
+  const refuse = (message: string) => () => Promise.reject(new ForbiddenError(message, [message]));
+  const forbiddenOf = async (list: () => Promise<never[]>, listAboutNodes: () => Promise<never[]>) => {
+    const deps = {
+      cluster: {
+        pools: { list: async () => [pool()] },
+        nodes: { list: async () => [] },
+        revisions: { list: async () => [] },
+      },
+      events: { list, listAboutNodes },
+    } as unknown as Parameters<typeof readTimeline>[1];
+    const { forbidden } = await readTimeline({ kind: 'NodePool', name: aPool().metadata.name }, deps);
+    return forbidden.map(({ message }) => message);
+  };
+  assert.deepEqual(await forbiddenOf(async () => [], refuse('no events about nodes')), ['no events about nodes']);
+  assert.deepEqual(await forbiddenOf(refuse('no events'), refuse('no events')), ['no events']);
 });
