@@ -1,4 +1,5 @@
 /** Requests and usage for the dashboard: read only while shown, and slowly, because every pod is read. */
+import { USAGE_WAIT_MS } from '../commands/shared/top/top.ts';
 import type { Clock } from '../controller/clock.ts';
 import type { Connection } from '../kube/connect.ts';
 import type { NodeUsage, PodDemand, PodsPort } from '../kube/resources/pods.ts';
@@ -27,10 +28,8 @@ export interface UsageDeps {
 }
 
 const INTERVAL_MS = 30_000;
-/** Reading takes at most 1/20 of the time, however many pods there are. */
-const MAX_SHARE = 20;
-/** The same as in `top`. */
-const USAGE_WAIT_MS = 5_000;
+/** After a read, waits this many times as long as the read took: many pods cost the server at most 1/20 of the time. */
+const REST_FACTOR = 20;
 
 export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps): UsagePoll {
   let current: LiveUsage = { kind: 'reading' };
@@ -47,7 +46,7 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
     current = await readUsage();
     isReading = false;
     version += 1;
-    nextAt = clock.now() + Math.max(INTERVAL_MS, (clock.now() - start) * MAX_SHARE);
+    nextAt = clock.now() + Math.max(INTERVAL_MS, (clock.now() - start) * REST_FACTOR);
     onChange();
     if (shown && cancelNext === undefined) schedule();
   }
@@ -71,15 +70,20 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
 
   async function readUsage(): Promise<LiveUsage> {
     const late = new AbortController();
-    const cancel = clock.after(USAGE_WAIT_MS, () => late.abort());
+    let cancel: (() => void) | undefined;
+    const demanded = async () => {
+      const demand = await pods.demand();
+      cancel = clock.after(USAGE_WAIT_MS, () => late.abort());
+      return demand;
+    };
     try {
-      const [demand, used] = await Promise.all([pods.demand(), nodeUsage(late.signal)]);
+      const [demand, used] = await Promise.all([demanded(), nodeUsage(late.signal)]);
       return { kind: 'read', demand, used };
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
       return { kind: 'failed', message: error.oneLine };
     } finally {
-      cancel();
+      cancel?.();
     }
   }
 

@@ -102,3 +102,18 @@ test('reads no sooner when it is hidden and shown again', async () => {
   poll.setShown(false);
   assert.equal(clock.pending, 0);
 });
+
+test('waits for usage 5 s longer than for the pods, as top does', async () => {
+  const clock = new FakeClock();
+  const demand = () => new Promise<typeof NOTHING>(resolve => void clock.after(20_000, () => resolve(NOTHING)));
+  const nodeUsage = (signal: AbortSignal) =>
+    new Promise<{ kind: 'failed'; reason: string }>(resolve => {
+      signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'late' }));
+    });
+  const poll = createUsagePoll({ pods: { demand }, nodeUsage, clock, onChange() {} });
+  poll.setShown(true);
+  await clock.advance(24_999);
+  assert.equal(poll.current().kind, 'reading');
+  await clock.advance(1);
+  assert.deepEqual(poll.current(), { kind: 'read', demand: NOTHING, used: { kind: 'failed', reason: 'late' } });
+});

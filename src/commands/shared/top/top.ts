@@ -81,11 +81,11 @@ export interface TopResult {
 }
 
 /** Measured with 300 and 5,000 nodes, ten pods each: a pod list for each of a quarter took as long as one of all. */
-const MAX_SHARE = 0.25;
+const MAX_NODE_SHARE = 0.25;
 /** This many lists run at the same time and contain only needed pods: they cost less at any share. */
 const FEW = 10;
 /** How much longer to wait for optional data than for the rest. */
-const USAGE_WAIT_MS = 5_000;
+export const USAGE_WAIT_MS = 5_000;
 
 /** Throws NodepoolError for an unknown pool, an invalid selector or key, or a refusal by the server. */
 export async function top(options: TopOptions, deps: TopDeps): Promise<TopResult> {
@@ -135,7 +135,7 @@ function withNoPods(error: unknown): unknown {
 /** The names of nodes that need figures; undefined if one list of all pods costs less. */
 function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
   const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
-  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_SHARE);
+  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_NODE_SHARE);
   return isLess ? members : undefined;
 }
 
