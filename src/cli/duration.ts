@@ -1,6 +1,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+/** Milliseconds. */
+export const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** The longest time.Duration in Go: 64 bits of nanoseconds. */
 const MAX_MS = 2 ** 63 / 1e6;

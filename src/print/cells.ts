@@ -116,6 +116,9 @@ export function labelTexts(labels: Record<string, string> | undefined): string[]
     .toSorted();
 }
 
+/** Beyond this many characters of a list, further items are only counted; -o wide lists all. */
+export const LIST_WIDTH = 32;
+
 /** Longer annotation values are cut: some are whole documents. */
 export const ANNOTATION_WIDTH = 60;
 

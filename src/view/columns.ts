@@ -9,7 +9,7 @@ import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nod
 import { STATE_WORDS, stateWord } from '../nodepool/status/state-word.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
 import { BLOCKS, bar } from '../print/bar.ts';
-import { listText, NONE, nodeStatusCell, stateCell, statusCell, taintsText } from '../print/cells.ts';
+import { LIST_WIDTH, listText, NONE, nodeStatusCell, stateCell, statusCell, taintsText } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, safeText } from '../print/table.ts';
@@ -93,8 +93,6 @@ const ZONE = 'topology.kubernetes.io/zone';
 const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
 /** Columns with at least this rank are dropped before names are cut. */
 export const EXTRA = 10;
-/** Beyond this many characters, further list items are only counted. */
-const LIST_WIDTH = 32;
 
 /** A column for wide screens. */
 function text<Row>(title: string, letter: string, rank: number, of: (row: Row) => string): Column<Row> {

@@ -1,12 +1,9 @@
 import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
-import { labelTexts, NONE, taintsText } from '../../print/cells.ts';
+import { LIST_WIDTH, labelTexts, NONE, taintsText } from '../../print/cells.ts';
 import { type Column, fittedRows } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
 import { cut } from '../../print/width.ts';
-
-/** Beyond this many characters, further taints are only counted. */
-const TAINTS_WIDTH = 32;
 
 /** @param terminalWidth the table is fitted to it; undefined keeps every cell whole */
 export function renderCandidates(candidates: PoolCandidate[], style: Style, terminalWidth?: number): string {
@@ -32,7 +29,7 @@ function columnsOf(style: Style): Column<PoolCandidate>[] {
     },
     {
       header: 'TAINTS',
-      cell: ({ pool }, _, width) => cut(taintsText(pool.spec.taints, Math.min(width, TAINTS_WIDTH)), width),
+      cell: ({ pool }, _, width) => cut(taintsText(pool.spec.taints, Math.min(width, LIST_WIDTH)), width),
       rank: 6,
       cutFrom: Infinity,
     },

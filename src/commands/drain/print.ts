@@ -14,8 +14,8 @@ import { poolRef, sanitizeLine } from '../../print/sanitize.ts';
 import { makeStyle, type Style } from '../../print/style.ts';
 import { tablePrinter } from '../../print/table.ts';
 import { formatDuration } from '../../print/time.ts';
-import { cordonError, cordonLine, type NodeLine } from '../shared/cordon/print-cordon.ts';
-import { evictionLine, REASON_WIDTH } from '../shared/reconcile/reconcile-deps.ts';
+import { cordonError, cordonLine, MAX_COMMAND_NODES, type NodeLine } from '../shared/cordon/print-cordon.ts';
+import { evictionLine, WAIT_WIDTH } from '../shared/reconcile/reconcile-deps.ts';
 import type { DrainChoice, DrainEvent, NodeDrainState, PoolDrainState } from './options.ts';
 import type { PlannedPool } from './plan-drain.ts';
 
@@ -52,7 +52,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'waits':
       return {
         to: 'out',
-        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waitingText(event.blockedPods, REASON_WIDTH))}${suffix}`,
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waitingText(event.blockedPods, WAIT_WIDTH))}${suffix}`,
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
@@ -114,7 +114,7 @@ export function renderDrains(drains: readonly NodeDrainState[], style: Style, te
     { header: 'EVICTED', cell: ({ gone, pods }) => `${gone}/${pods}` },
     {
       header: 'NOTE',
-      cell: ({ blockedPods }) => (blockedPods.size === 0 ? '' : waitingText(blockedPods, REASON_WIDTH)),
+      cell: ({ blockedPods }) => (blockedPods.size === 0 ? '' : waitingText(blockedPods, WAIT_WIDTH)),
       isText: true,
     },
   ];
@@ -256,9 +256,6 @@ function untouchedText(
   return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'untouched and schedulable')].join('; '));
 }
 
-/** A longer command line would be hard to read. */
-const MAX_NODES = 20;
-
 /** For nodes that this run cordoned; if none, for nodes that it found cordoned, usually by an earlier run. */
 function uncordonHint(
   planned: PlannedPool | undefined,
@@ -274,7 +271,7 @@ function uncordonHint(
   if (closed.length === 0) return '';
   const isAll = otherMembers.length === 0 && closed.length === all.length;
   const names = closed.map(({ node }) => node.name).toSorted();
-  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
+  const few = names.length <= MAX_COMMAND_NODES ? names.map(name => ` --node ${name}`) : [];
   const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
   return `; to make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

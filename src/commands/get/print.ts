@@ -7,6 +7,7 @@ import { inResourceOrder, isAccelerator } from '../../nodepool/quantity/amounts.
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import {
+  LIST_WIDTH,
   labelHeader,
   labelsText,
   NONE,
@@ -56,8 +57,6 @@ export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): numbe
   return wide || showLabels ? undefined : terminalWidthOf(io);
 }
 
-/** Beyond this many characters, further taints are only counted; -o wide lists all. */
-const TAINTS_WIDTH = 32;
 /** In the order in which a narrow terminal keeps them; --resources are all kept. */
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
@@ -138,7 +137,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
       rank: chosen === undefined ? i + RESOURCE_RANK : 0,
     })),
     ...devices.map(name => ({ ...resourceColumn(name), header: headers.get(name) ?? name, rank: DEVICE_RANK })),
-    taintsColumn(wide ? Infinity : TAINTS_WIDTH),
+    taintsColumn(wide ? Infinity : LIST_WIDTH),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: AGE_RANK },
     ...(wide ? wideColumns(pools, { withResources: chosen === undefined, live }, style) : []),
     ...labelColumns.map(labelColumn),

@@ -5,6 +5,7 @@ import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import {
   annotationPairs,
+  LIST_WIDTH,
   labelHeader,
   labelTexts,
   listText,
@@ -41,8 +42,6 @@ export function withTerminal(table: NodesTableOptions, io: Io): NodesTableOption
   return table.wide ? table : { ...table, terminalWidth: terminalWidthOf(io) };
 }
 
-/** Beyond this many characters, further items are only counted; -o wide lists all. */
-const LIST_WIDTH = 32;
 /** What a cordon appends to STATUS. */
 const CORDONED = ',SchedulingDisabled';
 

@@ -1,4 +1,5 @@
 /** Warnings about created or edited pools. */
+
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { NodePoolsClient } from '../../../kube/cluster.ts';
@@ -6,6 +7,7 @@ import type { Warning } from '../../../nodepool/errors.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
+import { MAX_NAMED } from '../pools/choose-pools.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
 /** `policy`: a policy keeps kubelets from joining pools. `known`: another pool already had such a risk and warning. */
@@ -68,9 +70,6 @@ export async function isKubeletRiskNew(before: NodePool, after: NodePool): Promi
   });
   return was !== is;
 }
-
-/** Maximum number of pools in the warning. */
-const MAX_NAMED = 5;
 
 /** Warns about labels and taints that clouds, provisioners etc. set. @param transientKeys from --transient-keys */
 export async function warnOfOthersKeys(

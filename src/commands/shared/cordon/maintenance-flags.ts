@@ -1,5 +1,7 @@
 /** `--reason`, `--until` and `--takeover`. */
+
 import * as Flags from '@oclif/core/flags';
+import { UNITS } from '../../../cli/duration.ts';
 import { isReason, MAX_REASON_LENGTH } from '../../../nodepool/drain/maintenance.ts';
 import type { RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -29,7 +31,6 @@ export function parseMaintenance(
 // Parses the time in `--until`.
 
 const HOW = 'write it like 2h, 3d, 18:00, 2027-01-31 or 2027-01-31T18:00:00Z';
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_YEAR = 9999;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 

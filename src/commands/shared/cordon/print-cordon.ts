@@ -163,3 +163,6 @@ export function maintenanceItem(node: CordonedNode, now: Date): Record<string, u
     until: until ?? null,
   };
 }
+
+/** Maximum nodes in a suggested command: a longer line would be hard to read. */
+export const MAX_COMMAND_NODES = 20;

@@ -12,6 +12,7 @@ import { approver } from '../consent/approve.ts';
 import type { Question } from '../consent/consent.ts';
 import {
   chosenNames,
+  MAX_NAMED,
   type PoolChoiceFlags,
   parsePoolChoice,
   poolChoiceFlags,
@@ -21,7 +22,7 @@ import { valueOrRefusal } from '../refusals.ts';
 import { cordonNodes, findNodes } from './cordon.ts';
 import { showCordonedStatus } from './cordoned-status.ts';
 import { type MaintenanceClient, maintenanceClient } from './maintenance.ts';
-import { cordonLine, printLine, requestedText } from './print-cordon.ts';
+import { cordonLine, MAX_COMMAND_NODES, printLine, requestedText } from './print-cordon.ts';
 
 /** Flags of both commands. */
 export const cordonFlags = {
@@ -106,11 +107,8 @@ export async function showCordon(
   return failed ? EXIT.error : EXIT.done;
 }
 
-/** A longer command line would be hard to read. */
-const MAX_NODES = 20;
-
 function uncordonOf(pools: readonly string[], nodes: readonly string[]): string {
-  const names = nodes.length > MAX_NODES ? 'NODE,…' : nodes.join(',');
+  const names = nodes.length > MAX_COMMAND_NODES ? 'NODE,…' : nodes.join(',');
   return `kubectl nodepool uncordon ${pools.join(' ')} --node ${names}`;
 }
 
@@ -124,8 +122,6 @@ export interface ForeignCordon {
   time?: string | undefined;
 }
 
-/** Maximum number of names in the question. */
-const MAX_NAMED = 5;
 const PATH = ['spec', 'unschedulable'];
 
 interface CordonReaders {

@@ -1,4 +1,5 @@
 /** What a one-shot run over all or the named pools would do. */
+
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
@@ -12,11 +13,9 @@ import type { EarlierWrite, Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { joiningWarnings, leavePoolText, leavesText } from '../consent/warnings.ts';
+import { MAX_NAMED } from '../pools/choose-pools.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted } from '../refusals.ts';
-
-/** Maximum pools named in a question. */
-const MAX_NAMED = 5;
 
 export interface ProposeDeps {
   cluster: ClusterPort;

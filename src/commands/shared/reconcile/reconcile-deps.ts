@@ -98,8 +98,8 @@ export function showFailures(io: ErrorIo, failures: readonly WriteFailure[], abo
 
 // A line about an evicted pod, in the wording of kubectl drain.
 
-/** Maximum characters of a reason. */
-export const REASON_WIDTH = 1000;
+/** Maximum characters of why a pod waits. */
+export const WAIT_WIDTH = 1000;
 
 export function evictionLine(event: EvictionEvent): string {
   switch (event.kind) {
@@ -109,6 +109,6 @@ export function evictionLine(event: EvictionEvent): string {
       return sanitizeLine(`pod ${event.pod} evicted`);
     case 'blocked':
       // The reason may come from a webhook, with any length and with newlines.
-      return sanitizeLine(`pod ${event.pod} on node ${event.node} waits for ${shorten(event.why, REASON_WIDTH)}`);
+      return sanitizeLine(`pod ${event.pod} on node ${event.node} waits for ${shorten(event.why, WAIT_WIDTH)}`);
   }
 }
