@@ -30,6 +30,14 @@ export function andMore(count: number, before = '', after = ''): string {
   return count > 0 ? `${before}and ${count} more${after}` : '';
 }
 
+const MAX_WARNINGS = 10;
+
+/** The first warnings, and how many more there are: thousands of pods can have the same error. */
+export function firstWarnings(all: readonly string[]): string[] {
+  const more = all.length - MAX_WARNINGS;
+  return more > 0 ? [...all.slice(0, MAX_WARNINGS), andMore(more)] : [...all];
+}
+
 /** The resource of a kind, as in API paths and RBAC: `networkpolicies`. */
 export function resourceOf(kind: string): string {
   return noun(2, kind).toLowerCase();

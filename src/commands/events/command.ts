@@ -41,7 +41,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const pools = await namesUnlessAll(choice, connection.cluster.pools);
     const isNone = pools?.length === 0;
     if (isNone) showNoPools(io);
-    const { chosenEvents } = await import('./run.ts');
+    const { chosenEvents, eventsPrinter, ofPools } = await import('./run.ts');
     const events = chosenEvents(pools, { ...connection.cluster, events: connection.events });
     const objects = output === undefined ? undefined : await events.listObjects();
     const found = objects ?? (await events.list());
@@ -56,11 +56,9 @@ export default class Events extends BaseCommand<typeof Events> {
       return 0;
     }
     if (found.length === 0) {
-      const { ofPools } = await import('./print.ts');
       if (!isNone) io.err(`No events found${ofPools(pools)}.`);
       return 0;
     }
-    const { eventsPrinter } = await import('./print.ts');
     io.out(eventsPrinter(!noHeaders, io)(found, io.serverNow()));
     return 0;
   }

@@ -1,8 +1,12 @@
-/** The events of the chosen pools. The server can select by only one name. */
+/** The events of the chosen pools, and their table. The server can select by only one name. */
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { WatchedResource } from '../../controller/source.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
-import { oldestFirst } from '../shared/describe/print-timeline.ts';
+import { noun } from '../../nodepool/text.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
+import { makeStyle } from '../../print/style.ts';
+import { eventEntry, oldestFirst, timelinePrinter } from '../shared/describe/print-timeline.ts';
 import { chosenPools } from '../shared/pools/choose-pools.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
@@ -52,4 +56,20 @@ export function chosenEvents(
     watch: () => chosen(events.watch(only)),
     watchObjects: () => chosen(events.watchObjects(only)),
   };
+}
+
+/** The first call returns the table, later calls return further rows. */
+export function eventsPrinter(headers: boolean, io: Io): (events: PoolEventRecord[], now: Date) => string {
+  const table = { wide: false, headers, terminalWidth: terminalWidth(io) };
+  const render = timelinePrinter('Events', table, makeStyle(io.color));
+  return (events, now) =>
+    render(
+      events.map(event => eventEntry(event, { pool: event.pool })),
+      now,
+    );
+}
+
+/** ` for pool a`, for the message that there are no events; undefined: all pools. */
+export function ofPools(names: readonly string[] | undefined): string {
+  return names === undefined ? '' : ` for ${noun(names.length, 'pool')} ${names.map(sanitizeLine).join(', ')}`;
 }

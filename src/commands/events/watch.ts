@@ -4,8 +4,7 @@ import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/even
 import { objectStream } from '../../print/printers.ts';
 import { oldestFirst } from '../shared/describe/print-timeline.ts';
 import { type FollowChanges, type FollowFlags, showChanges } from '../shared/follow.ts';
-import { eventsPrinter, ofPools } from './print.ts';
-import type { ChosenEvents } from './run.ts';
+import { type ChosenEvents, eventsPrinter, ofPools } from './run.ts';
 
 interface EventChanges extends FollowFlags {
   /** Undefined: all pools. */

@@ -5,13 +5,11 @@ import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { filenameFlags, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { andMore } from '../../nodepool/text.ts';
+import { firstWarnings } from '../../nodepool/text.ts';
 import { quantityOf } from '../../print/quantity.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { FitOptions } from './run.ts';
 import type { PodRequests } from './subjects.ts';
-
-const MAX_WARNINGS = 10;
 
 export default class Fit extends BaseCommand<typeof Fit> {
   static override summary = 'Show which pools take a pod, how many, and why not.';
@@ -118,8 +116,7 @@ async function show(
   const connection = await connect();
   const spinner = await progress('Reading nodes and pods');
   const { fits, problems } = await fit(options, connection).finally(() => spinner.stop());
-  for (const problem of problems.slice(0, MAX_WARNINGS)) showWarning(io, problem);
-  if (problems.length > MAX_WARNINGS) showWarning(io, andMore(problems.length - MAX_WARNINGS));
+  for (const problem of firstWarnings(problems)) showWarning(io, problem);
   if (output !== undefined) {
     const { printFit } = await import('./print.ts');
     io.out(printFit(fits, output));

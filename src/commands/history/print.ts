@@ -8,7 +8,14 @@ export function printTimeline(
   entries: readonly TimelineEntry[],
   format: 'json' | 'yaml',
 ): string {
-  return printDocument('History', timelineFields(subject, entries), format);
+  const items = entries.map(
+    ({ time = null, what, who = null, detail, sources, pool, node, count, firstTime, isWarning = false }) => ({
+      ...{ time, what, who, detail, sources, pool, node },
+      ...(count === undefined ? {} : { count, firstTime }),
+      isWarning,
+    }),
+  );
+  return printDocument('History', { subject, items }, format);
 }
 
 export function timelineCsv(entries: readonly TimelineEntry[], headers: boolean): string {
@@ -17,17 +24,4 @@ export function timelineCsv(entries: readonly TimelineEntry[], headers: boolean)
     sources.join(' '),
   ]);
   return renderCsv(headers ? [['time', 'what', 'who', 'pool', 'node', 'detail', 'sources'], ...rows] : rows);
-}
-
-function timelineFields(subject: Timeline['subject'], entries: readonly TimelineEntry[]) {
-  return {
-    subject,
-    items: entries.map(
-      ({ time = null, what, who = null, detail, sources, pool, node, count, firstTime, isWarning }) => ({
-        ...{ time, what, who, detail, sources, pool, node },
-        ...(count === undefined ? {} : { count, firstTime }),
-        isWarning: isWarning ?? false,
-      }),
-    ),
-  };
 }

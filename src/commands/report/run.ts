@@ -9,7 +9,7 @@ import { ownValue } from '../../nodepool/json.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
 import { GOOD_STATUS } from '../../nodepool/status/status.ts';
-import { andMore } from '../../nodepool/text.ts';
+import { firstWarnings } from '../../nodepool/text.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../reconciler/plan/node-plan.ts';
@@ -94,8 +94,6 @@ export interface Report {
 const MAX_ITEMS = 100;
 /** Maximum pools in a table. */
 export const MAX_POOLS = 500;
-/** Maximum number of warnings. */
-const MAX_WARNINGS = 10;
 
 /** Throws NodepoolError, like top(). */
 export async function report({ names, selector }: ReportOptions, deps: ReportDeps): Promise<Report> {
@@ -207,11 +205,9 @@ function byUrgency(a: ReportMaintenance, b: ReportMaintenance): number {
 }
 
 function warningsOf(ofTop: readonly string[], refusals: readonly NodepoolError[], unread: number): string[] {
-  const more = ofTop.length - MAX_WARNINGS;
   return [
     ...refusals.map(({ oneLine }) => `left out: ${oneLine}`),
-    ...ofTop.slice(0, MAX_WARNINGS),
-    ...(more > 0 ? [andMore(more)] : []),
+    ...firstWarnings(ofTop),
     ...(unread > 0 ? [`who set the values is not shown for ${unread} more nodes`] : []),
   ];
 }

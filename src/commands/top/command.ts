@@ -4,14 +4,11 @@ import { EXIT, warningLine, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { andMore } from '../../nodepool/text.ts';
+import { firstWarnings } from '../../nodepool/text.ts';
 import { nodesText } from '../../print/names.ts';
 import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
-
-/** Maximum warnings to print: thousands of pods can have the same error. */
-const MAX_WARNINGS = 10;
 
 /** Interval of --watch: kubelets report usage every 15 s, but pods change more often. */
 const SECONDS = 5;
@@ -165,8 +162,7 @@ export function warningsIn({ warnings, usage, podUsage, pools }: Figures): strin
   const names = pools.flatMap(({ members }) => members.map(({ name }) => name));
   const unmeasured = usage?.kind === 'served' ? names.filter(name => !usage.byNode.has(name)) : [];
   return [
-    ...warnings.slice(0, MAX_WARNINGS),
-    ...(warnings.length > MAX_WARNINGS ? [andMore(warnings.length - MAX_WARNINGS)] : []),
+    ...firstWarnings(warnings),
     ...(failure?.kind === 'failed' ? [`no usage: metrics.k8s.io: ${failure.reason}`] : []),
     ...(unmeasured.length > 0 ? [`USED% leaves out ${nodesText(unmeasured)} without metrics`] : []),
   ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { andMore, decodeText, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/text.ts';
+import { andMore, decodeText, firstFew, firstWarnings, noun, plural, resourceOf } from '../../../src/nodepool/text.ts';
 
 test('forms plurals of counted nouns', () => {
   assert.deepEqual(
@@ -50,4 +50,10 @@ test('reads UTF-16 with a byte order mark, and UTF-8 with and without one', () =
   const texts = [little, Buffer.from(little).swap16(), Buffer.from('\uFEFFß: 1'), Buffer.from('ß: 1')];
   assert.deepEqual(texts.map(decodeText), Array(4).fill('ß: 1'));
   assert.equal(decodeText(Buffer.of()), '');
+});
+
+test('keeps ten warnings and counts the others', () => {
+  const warnings = Array.from({ length: 12 }, (_, i) => `${i}`);
+  assert.deepEqual(firstWarnings(warnings), [...warnings.slice(0, 10), 'and 2 more']);
+  assert.deepEqual(firstWarnings(warnings.slice(0, 10)), warnings.slice(0, 10));
 });
