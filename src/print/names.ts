@@ -27,9 +27,12 @@ export function cutNames(names: Iterable<string>, width: number): (name: string)
 
 /** Ways to cut names, the most readable one first. */
 function* waysOf(names: readonly string[], width: number): Generator<(name: string) => string> {
-  const domain = sharedDomain(names);
-  const host = (name: string) => `${name.endsWith(domain) ? name.slice(0, name.length - domain.length) : name}…`;
-  if (domain !== '' && names.every(name => host(name).length <= width)) yield host;
+  const domain = sharedDomain(names.filter(name => name.includes('.')));
+  const hasDomain = (name: string) => domain !== '' && name.endsWith(domain);
+  const host = (name: string) => `${name.slice(0, name.length - domain.length)}…`;
+  if (names.filter(hasDomain).every(name => host(name).length <= width)) {
+    yield name => (hasDomain(name) ? host(name) : cutMiddle(name, width));
+  }
   yield name => cutMiddle(name, width);
   yield name => cut(name, width);
   for (let tail = LEAST_TAIL; tail < width; tail++) {
@@ -41,7 +44,7 @@ function* waysOf(names: readonly string[], width: number): Generator<(name: stri
   yield name => cutMiddle(`…${name.slice(shared)}`, width);
 }
 
-/** The domain at the end of all names, including its dot; empty if there is none. */
+/** The domain at the end of all these names, including its dot; empty if there is none. */
 function sharedDomain(names: readonly string[]): string {
   const reversed = names.map(name => [...name].reverse().join(''));
   const end = [...(reversed[0] ?? '').slice(0, sharedStart(reversed))].reverse().join('');

@@ -35,6 +35,11 @@ test('keeps names that fit, and cuts a single name like several', () => {
   assert.deepEqual(cutAll([], 5), []);
 });
 
+test('keeps the start of names with a domain beside names without one', () => {
+  const shown = ['ip-10-0-1-10…', 'gke-prod-eur…3c1d2e-a1b2'];
+  assert.deepEqual(cutAll([EKS[0] ?? '', GKE[0] ?? ''], 24), shown);
+});
+
 test('keeps the middle if names differ only there', () => {
   const names = ['a', 'b', 'c'].map(pool => `production-europe-${pool}-of-the-batch-workers-x`);
   assert.equal(new Set(cutAll(names, 12)).size, 3);
