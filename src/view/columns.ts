@@ -9,7 +9,7 @@ import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nod
 import { STATE_WORDS, stateWord } from '../nodepool/status/state-word.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
 import { BLOCKS, bar } from '../print/bar.ts';
-import { LIST_WIDTH, listText, NONE, nodeStatusCell, stateCell, statusCell, taintsText } from '../print/cells.ts';
+import { listText, NONE, nodeStatusCell, stateCell, statusCell, taintsText } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, safeText } from '../print/table.ts';
@@ -20,7 +20,7 @@ import type { LiveUsage } from './view-usage.ts';
 /** Sorts after every name. */
 const LAST = '\uffff';
 const LAST_STATE = STATE_WORDS.length;
-/** Minimum terminal widths for a bar of 40, 20 or 10 characters, and for more columns in lists. */
+/** Minimum terminal widths for amounts, for a bar of 20 characters and more columns, and for a bar of 10. */
 const [WIDEST, WIDE, MIDDLE] = [160, 110, 70];
 
 /** @param width of the terminal @param usage undefined shows allocatable resources */
@@ -30,7 +30,7 @@ export function poolColumns(
   style: Style,
   usage: LiveUsage | undefined,
 ): Column<PoolRow>[] {
-  const bar = width >= WIDEST ? 40 : width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
+  const bar = width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
   return [
     // Nodes without a pool come last.
     { ...name<PoolRow>(row => row.key), value: ({ key, pool }) => (pool === undefined ? LAST : key) },
@@ -44,17 +44,18 @@ export function poolColumns(
     ...(width < WIDE
       ? []
       : [
-          text<PoolRow>('TAINTS', 'T', EXTRA, ({ pool }) => taintsText(pool?.spec.taints, LIST_WIDTH)),
-          text<PoolRow>('ZONES', 'Y', EXTRA + 1, ({ members }) => valuesOf(members, ZONE)),
-          text<PoolRow>('TYPES', 'K', EXTRA + 2, ({ members }) => valuesOf(members, INSTANCE_TYPE)),
+          text<PoolRow>('TAINTS', 'T', EXTRA, ({ pool }, most) => taintsText(pool?.spec.taints, most)),
+          text<PoolRow>('ZONES', 'Y', EXTRA + 1, ({ members }, most) => valuesOf(members, ZONE, most)),
+          text<PoolRow>('TYPES', 'K', EXTRA + 2, ({ members }, most) => valuesOf(members, INSTANCE_TYPE, most)),
         ]),
     {
       title: 'NODES',
       letter: 'Z',
-      cell: ({ counts }) => nodesBar(counts, bar, style),
+      cell: ({ counts }, _, width) => nodesBar(counts, Math.min(bar, width), style),
       value: ({ size }) => size,
       descending: true,
       rank: 3,
+      shrinks: LEAST_BAR,
     },
     {
       title: 'READY',
@@ -74,7 +75,8 @@ export function poolColumns(
       value: ({ cordoned }) => cordoned,
       descending: true,
       align: 'right',
-      rank: rows.some(({ cordoned }) => cordoned > 0) ? 3 : 8,
+      rank: 3,
+      known: '0',
     },
     ...(rows.some(({ live }) => live !== undefined && live.due > 0)
       ? [countColumn('DUE', 'B', row => row.live?.due ?? 0, style)]
@@ -91,18 +93,22 @@ export function poolColumns(
 
 const ZONE = 'topology.kubernetes.io/zone';
 const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
-/** Columns with at least this rank are dropped before names are cut. */
+/** Columns with at least this rank are dropped before names are cut if all their cells are the same. */
 export const EXTRA = 10;
+/** Beyond this many characters, further list items are only counted; a shorter list would be useless. */
+const [MOST_LIST, LEAST_LIST] = [48, 13];
+const LEAST_BAR = 10;
 
 /** A column for wide screens. */
-function text<Row>(title: string, letter: string, rank: number, of: (row: Row) => string): Column<Row> {
-  return { title, letter, cell: of, value: of, rank };
+function text<Row>(title: string, letter: string, rank: number, of: (row: Row, most: number) => string): Column<Row> {
+  const cell = (row: Row, _: Date, width: number) => of(row, Math.min(width, MOST_LIST));
+  return { title, letter, cell, value: row => of(row, MOST_LIST), rank, shrinks: LEAST_LIST };
 }
 
 /** The distinct values of a label. */
-function valuesOf(nodes: readonly Node[], label: string): string {
+function valuesOf(nodes: readonly Node[], label: string, most: number): string {
   const values = new Set(nodes.flatMap(({ labels }) => ownValue(labels, label) || []));
-  return listText([...values].toSorted(), LIST_WIDTH);
+  return listText([...values].toSorted(), most);
 }
 
 /** Shown only if there is something to count; otherwise it would usually be a column of zeros. */
@@ -152,14 +158,15 @@ export function nodeColumns(
       value: ({ membership: { kind } = { kind: '' }, changes, blocked }) =>
         blocked ?? kind + (kind === 'member' ? changes : ''),
       rank: 2,
+      known: 'in sync',
     },
     ...(rows.some(({ node }) => node.maintenance !== undefined) ? [maintenanceColumn(style, now)] : []),
     ...(width < WIDE
       ? []
       : [
-          text<NodeRow>('ZONE', 'Z', EXTRA, ({ node }) => valuesOf([node], ZONE)),
-          text<NodeRow>('TYPE', 'Y', EXTRA + 1, ({ node }) => valuesOf([node], INSTANCE_TYPE)),
-          text<NodeRow>('TAINTS', 'X', EXTRA + 2, ({ node }) => taintsText(node.taints, LIST_WIDTH)),
+          text<NodeRow>('ZONE', 'Z', EXTRA, ({ node }, most) => valuesOf([node], ZONE, most)),
+          text<NodeRow>('TYPE', 'Y', EXTRA + 1, ({ node }, most) => valuesOf([node], INSTANCE_TYPE, most)),
+          text<NodeRow>('TAINTS', 'X', EXTRA + 2, ({ node }, most) => taintsText(node.taints, most)),
         ]),
     ...(usage === undefined
       ? resources<NodeRow>(rows, ({ node }) => node.allocatable)
@@ -183,10 +190,10 @@ function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
   return {
     title: 'MAINTENANCE',
     letter: 'I',
-    cell: ({ node }) => maintenanceCell(node, now, Infinity, style),
+    cell: ({ node }, _, width) => maintenanceCell(node, now, width, style),
     value: ({ node }) => maintenanceOrder(node, now),
     rank: 1,
-    shrinks: 16,
+    shrinks: 18,
   };
 }
 
@@ -249,7 +256,7 @@ function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
     cell: (row, now) => (of(row) === undefined ? '' : formatAge(of(row), now)),
     value,
     align: 'right',
-    rank: 7,
+    rank: EXTRA + 3,
   };
 }
 
@@ -389,7 +396,8 @@ export interface Column<Row> {
   title: string;
   /** Shift and this letter sort by the column. */
   letter: string;
-  cell(row: Row, now: Date): Cell;
+  /** @param width of a column that shrinks; Infinity shows all */
+  cell(row: Row, now: Date, width: number): Cell;
   value(row: Row): string | number;
   align?: 'right';
   /** The first press sorts in descending order. */
@@ -398,6 +406,8 @@ export interface Column<Row> {
   rank: number;
   /** The column is cut to this width before others are dropped. */
   shrinks?: number;
+  /** The usual value: if all cells have it, the column is dropped first. */
+  known?: string;
   /** Different cells stay different when they are cut, if possible. */
   isName?: boolean;
 }

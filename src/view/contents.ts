@@ -256,7 +256,7 @@ interface ListOptions {
 const GAP = ' ';
 /** Precede the selected row, and the other rows. */
 const [MARK, NO_MARK] = ['>', ' '];
-/** A column that shrinks is cut to this width before other columns are cut. */
+/** Names are cut to this width before columns that must stay are cut. */
 const SHORT = 10;
 
 /** The rows with a cell that contains the filter, case-insensitively; with a leading `!`, the rows without one. */
@@ -269,7 +269,11 @@ function select<Row extends { key: string }>(
   const wanted = filter.slice(isInverse ? 1 : 0).toLowerCase();
   const isShown = (row: Row) =>
     wanted === '' ||
-    columns.some(column => safeText(column.cell(row, now)).toLowerCase().includes(wanted)) !== isInverse;
+    columns.some(column =>
+      safeText(column.cell(row, now, Infinity))
+        .toLowerCase()
+        .includes(wanted),
+    ) !== isInverse;
   const by = columns.find(({ letter }) => letter === sort.by) ?? columns[0];
   const found = rows.filter(isShown).map(row => ({ row, value: by?.value(row) ?? 0 }));
   const sign = sort.descending ? -1 : 1;
@@ -287,22 +291,27 @@ function listLines<Row extends { key: string }>(
     const arrow = letter !== sort.by ? '' : sort.descending ? '↓' : '↑';
     return align === 'right' ? arrow + title : title + arrow;
   });
-  const cells = rows.map(row => columns.map(column => column.cell(row, now)));
+  const cells = rows.map(row => columns.map(column => column.cell(row, now, Infinity)));
   // Reserves space for the sort arrow, so that columns do not move.
   const natural = columnWidths([columns.map(({ title }) => title), ...cells]).map(each => each + 1);
-  const isEmpty = columns.map(
-    (_, i) => rows.length > 0 && cells.every(row => [NONE, ''].includes(safeText(row[i] ?? ''))),
-  );
+  const areAll = (i: number, texts: readonly (string | undefined)[]) =>
+    rows.length > 0 && cells.every(row => texts.includes(safeText(row[i] ?? '')));
+  const isEmpty = columns.map((_, i) => areAll(i, [NONE, '']));
+  const isKnown = columns.map(({ known }, i) => areAll(i, [known]));
+  const isSame = columns.map((_, i) => rows.length > 1 && areAll(i, [safeText(cells[0]?.[i] ?? '')]));
   const nameAt = columns.findIndex(({ isName }) => isName);
-  const names = all.map(row => safeText(columns[nameAt]?.cell(row, now) ?? ''));
+  const names = all.map(row => safeText(columns[nameAt]?.cell(row, now, Infinity) ?? ''));
   const cutTo = (room: number) => cutNames(names, room - 1);
-  /** The width of the name column if names are cut to this. */
-  const nameWidth = (room: number) => {
-    const shorten = cutTo(room);
-    const taken = cells.map(row => widthOf(shorten(safeText(row[nameAt] ?? ''))));
-    return Math.max('NAME'.length, ...taken) + 1;
+  /** The width that a column needs of this room, if its cells are cut to it. */
+  const widthIn = (at: number, room: number) => {
+    if (room >= (natural[at] ?? 0)) return natural[at] ?? 0;
+    const shorten = at === nameAt ? cutTo(room) : (text: string) => text;
+    const texts = rows.map(row => shorten(safeText(columns[at]?.cell(row, now, room - 1) ?? '')));
+    return Math.min(room, Math.max(columns[at]?.title.length ?? 0, ...texts.map(widthOf)) + 1);
   };
-  const widths = fitWidths(columns, { natural, isEmpty, nameWidth }, width - MARK.length);
+  // The column of the sort order stays visible.
+  const ranked = columns.map(column => (column.letter === sort.by ? { ...column, rank: 0 } : column));
+  const widths = fitWidths(ranked, { natural, isEmpty, isKnown, isSame, widthIn }, width - MARK.length);
   const line = (mark: string, texts: readonly Cell[]) => {
     const shown = columns.flatMap(({ align }, i) => {
       const room = widths[i];
@@ -313,10 +322,14 @@ function listLines<Row extends { key: string }>(
   const shorten = cutTo(widths[nameAt] ?? 0);
   return {
     header: cut(line(NO_MARK, titles), width),
-    lines: rows.map(({ key }, i) => {
-      const texts = (cells[i] ?? []).map((cell, at) => (at === nameAt ? shorten(safeText(cell)) : cell));
+    lines: rows.map((row, i) => {
+      const texts = (cells[i] ?? []).map((cell, at) => {
+        if (at === nameAt) return shorten(safeText(cell));
+        const [column, room] = [columns[at], widths[at]];
+        return column?.shrinks === undefined || room === undefined ? cell : column.cell(row, now, room - 1);
+      });
       // The inverted row has no other colours.
-      return key === selected
+      return row.key === selected
         ? style.inverse(style.bold(fit(line(MARK, texts.map(safeText)), width)))
         : line(NO_MARK, texts);
     }),
@@ -325,51 +338,81 @@ function listLines<Row extends { key: string }>(
 
 interface ListWidths {
   natural: readonly number[];
-  /** Empty columns are dropped first. */
+  /** Empty columns, and columns whose cells all have the known value, are dropped first. */
   isEmpty: readonly boolean[];
-  nameWidth: (room: number) => number;
+  isKnown: readonly boolean[];
+  /** All cells are the same. */
+  isSame: readonly boolean[];
+  widthIn: (column: number, room: number) => number;
 }
 
-/** The width of each column; undefined drops it. If dropping is not enough, other columns are cut. */
+/** The width of each column; undefined drops it. Lists, then names, are cut before columns that say something go. */
 function fitWidths(
   columns: readonly Column<never>[],
-  { natural, isEmpty, nameWidth }: ListWidths,
+  { natural, isEmpty, isKnown, isSame, widthIn }: ListWidths,
   width: number,
 ): (number | undefined)[] {
-  const widths: (number | undefined)[] = [...natural];
-  const taken = () => {
-    const shown = widths.filter(each => each !== undefined);
-    return shown.reduce((sum, each) => sum + each, 0) + Math.max(shown.length - 1, 0) * GAP.length;
+  const kept = new Set(columns.keys());
+  const main = columns.findIndex(column => column.shrinks !== undefined);
+  const naturalOf = (i: number) => natural[i] ?? 0;
+  const leastMain = widthIn(main, columns[main]?.shrinks ?? 0);
+  const leastOf = (i: number) =>
+    i === main ? leastMain : Math.min(naturalOf(i), columns[i]?.shrinks ?? Number.POSITIVE_INFINITY);
+  const sum = (widthOf: (i: number) => number) =>
+    [...kept].reduce((total, i) => total + widthOf(i), (kept.size - 1) * GAP.length);
+  const byRank = [...columns.entries()]
+    .filter(([, { rank }]) => rank > 0)
+    .sort(([i, a], [j, b]) => b.rank - a.rank || j - i)
+    .map(([i]) => i);
+  const rankOf = (i: number) => columns[i]?.rank ?? 0;
+  const drop = (which: (i: number) => boolean, widthOf: (i: number) => number) => {
+    for (const i of byRank) if (which(i) && sum(widthOf) > width) kept.delete(i);
   };
-  const shrink = (column: number, least: number) => {
-    const before = widths[column];
-    if (before === undefined) return;
-    const room = Math.max(Math.min(before, least), before - Math.max(taken() - width, 0));
-    widths[column] = columns[column]?.isName && room < before ? Math.min(nameWidth(room), room) : room;
-  };
-  const shrinking = columns.findIndex(column => column.shrinks !== undefined);
-  const byRank = columns.map(({ rank }, i) => ({ rank, i })).sort((a, b) => b.rank - a.rank || b.i - a.i);
-  const drop = (which: (rank: number, i: number) => boolean) => {
-    for (const { rank, i } of byRank) if (which(rank, i) && taken() > width) widths[i] = undefined;
-  };
-  for (const { rank, i } of byRank) if (rank >= EXTRA && isEmpty[i]) widths[i] = undefined;
-  drop((rank, i) => rank > 0 && isEmpty[i] === true);
-  drop(rank => rank >= EXTRA);
-  shrink(shrinking, columns[shrinking]?.shrinks ?? 0);
-  drop(rank => rank > 0);
-  // A dropped column may have freed more space than was missing.
-  const before = natural[shrinking];
-  if (before !== undefined) widths[shrinking] = before;
-  shrink(shrinking, SHORT);
+  for (const i of byRank) if (rankOf(i) >= EXTRA && isEmpty[i]) kept.delete(i);
+  drop(i => isEmpty[i] === true || isKnown[i] === true, naturalOf);
+  drop(
+    i => isSame[i] === true && rankOf(i) >= EXTRA,
+    i => (i === main ? naturalOf(i) : leastOf(i)),
+  );
+  const useful = new Set(kept);
+  drop(() => true, leastOf);
   // A narrow column may fit into the space of a wider one that was dropped later.
-  for (const { rank, i } of byRank.toReversed()) {
-    if (widths[i] !== undefined || rank >= EXTRA || isEmpty[i]) continue;
-    widths[i] = natural[i];
-    if (taken() > width) widths[i] = undefined;
+  for (const i of byRank.toReversed()) {
+    if (!useful.has(i)) continue;
+    kept.add(i);
+    if (sum(leastOf) > width) kept.delete(i);
   }
-  for (const { i } of byRank) if (i !== shrinking) shrink(i, 1);
-  shrink(shrinking, 1);
-  return taken() > width ? columns.map((_, i) => (i === shrinking ? Math.max(width, 0) : undefined)) : widths;
+  const widths = columns.map((_, i) => (kept.has(i) ? naturalOf(i) : undefined));
+  const taken = () => sum(i => widths[i] ?? 0);
+  /** Narrows the widest of these columns until all fit. */
+  const shrink = (which: readonly number[], least: (i: number) => number) => {
+    for (;;) {
+      const wide = which.filter(i => (widths[i] ?? 0) > least(i));
+      const [widest] = wide.sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+      if (widest === undefined || taken() <= width) return;
+      widths[widest] = (widths[widest] ?? 0) - 1;
+    }
+  };
+  const others = [...kept].filter(i => i !== main);
+  if (taken() > width) {
+    widths[main] = leastMain;
+    shrink(others, leastOf);
+    for (const i of others) widths[i] = widthIn(i, widths[i] ?? 0);
+    // Names get the space that other columns leave.
+    const rest = width - taken() + leastMain;
+    widths[main] = widthIn(main, Math.max(rest, Math.min(naturalOf(main), SHORT)));
+  }
+  for (const i of byRank.toReversed()) {
+    if (kept.has(i) || isEmpty[i]) continue;
+    kept.add(i);
+    widths[i] = naturalOf(i);
+    if (taken() <= width) continue;
+    kept.delete(i);
+    widths[i] = undefined;
+  }
+  shrink(others, () => 1);
+  shrink([main], () => 1);
+  return taken() > width ? columns.map((_, i) => (i === main ? Math.max(width, 0) : undefined)) : widths;
 }
 
 function order(a: string | number, b: string | number): number {

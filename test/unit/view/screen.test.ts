@@ -154,3 +154,32 @@ for (const [cloud, names] of Object.entries({ EKS, GKE })) {
     assert.match(question, new RegExp(`^Cordon node ${names[0]?.replaceAll('.', '\\.')}\\?`, 'm'));
   });
 }
+
+const MAINTENANCE = JSON.stringify({
+  ...{ owner: 'admin-of-the-platform', since: '2026-11-21T11:00:00Z' },
+  ...{ until: '2026-11-21T14:00:00Z', reason: 'disk swap', uid: `uid-${EKS[1]}` },
+});
+
+test('cuts names and the owner of a maintenance before columns with facts go, and keeps the sorted column', () => {
+  const nodes = EKS.map((name, i) =>
+    node(name, { labels: role('p'), ...(i === 1 ? { unschedulable: true, maintenance: MAINTENANCE } : {}) }),
+  );
+  const desk = new Desk({ ...fixture(), clusterState: new ClusterState([pool('p', 200)], nodes, []) }).type('enter');
+  assert.match(desk.text(), /^ NAME↑ +STATUS +MAINTENANCE +CPU +MEMORY/m);
+  assert.match(desk.text(), /^ ip-10-0-1-11… +Ready,SchedulingDisabled +120m-left:disk_/m);
+  assert.match(desk.type('T').text(), /^ NAME +STATUS +STATE↑ +MAINTENANCE/m);
+});
+
+test('shows taints, zones and types of pools from 110 columns on, and cuts them', () => {
+  const nodes = EKS.map((name, i) => {
+    const [zone, type] = [`europe-west4-${'abc'[i % 3]}`, `n2-standard-${i}`];
+    const labels = { 'topology.kubernetes.io/zone': zone, 'node.kubernetes.io/instance-type': type };
+    return node(name, { labels: { ...role('p'), ...labels }, unschedulable: i === 1 });
+  });
+  const pools = [pool('p', 200, { spec: { taints: [{ ...TAINT, value: 'payments-team-1' }] } }), pool('web', 200)];
+  const clusterState = new ClusterState(pools, nodes, []);
+  for (const columns of [110, 120, 160, 200]) {
+    const shown = new Desk({ ...fixture(), clusterState }, { columns, rows: 20 }).text();
+    assert.match(shown, /STATUS +TAINTS +ZONES +TYPES +NODES /, shown);
+  }
+});

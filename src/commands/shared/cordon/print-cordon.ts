@@ -14,7 +14,7 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { Cell } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
-import { cut } from '../../../print/width.ts';
+import { cut, widthOf } from '../../../print/width.ts';
 import type { CordonResult } from './cordon.ts';
 
 /** A line for stdout or stderr, or an error, which the caller formats. */
@@ -88,21 +88,26 @@ const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 /** From here on, formatDuration() shows whole minutes. */
 const NO_SECONDS_MS = 10 * MINUTE_MS;
 
-/** `alice(2h-left):kernel_upgrade`, `bob(overdue-30m)`, `stale:alice`. One word: scripts split tables at spaces. */
+/**
+ * `alice(2h-left):kernel_upgrade`, `bob(overdue-30m)`, `stale:alice`; `2h-left:kernel_upgrade` if the width is too small
+ * for the owner. One word: scripts split tables at spaces.
+ */
 export function maintenanceCell(node: CordonedNode, now: Date, width: number, style: Style): Cell {
   const state = maintenanceOf(node);
   if (state === undefined) return NONE;
-  const text = cut(withoutSpaces(cellText(state, now)), width);
+  const text = cut(withoutSpaces(cellText(state, now, width)), width);
   if (state.kind === 'active' && !isOverdue(state.maintenance, now)) return text;
   return { text, paint: state.kind === 'active' ? style.red : style.yellow };
 }
 
-function cellText(state: MaintenanceState, now: Date): string {
+function cellText(state: MaintenanceState, now: Date, width: number): string {
   if (state.kind === 'unreadable') return 'unreadable';
   const { owner, reason, until } = state.maintenance;
   if (state.kind === 'stale') return `stale:${ownerName(owner)}`;
-  const end = until === undefined ? '' : `(${endText(until, now)})`;
-  return `${ownerName(owner)}${end}${reason === undefined ? '' : `:${reason}`}`;
+  const end = until === undefined ? [] : [endText(until, now)];
+  const why = reason === undefined ? [] : [reason];
+  const whole = [ownerName(owner) + end.map(text => `(${text})`).join(''), ...why].join(':');
+  return widthOf(whole) <= width || end.length + why.length === 0 ? whole : [...end, ...why].join(':');
 }
 
 /** `2h-left`, `overdue-30m`. */

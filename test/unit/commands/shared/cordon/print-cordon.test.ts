@@ -26,3 +26,16 @@ for (const [name, leftMs, left] of cases) {
     assert.equal(cell, `alice(${left}-left)`);
   });
 }
+
+test('leaves out the owner of a maintenance before its end and its reason', () => {
+  const now = new Date(Date.parse(UNTIL) - 3 * 86_400_000);
+  const cell = (width: number, more: object) => {
+    const maintenance = JSON.stringify({ owner: 'platform-admin', since: '2026-01-01T00:00:00Z', uid: 'u', ...more });
+    return maintenanceCell({ uid: 'u', unschedulable: true, maintenance }, now, width, makeStyle(false));
+  };
+  const whole = { until: UNTIL, reason: 'kernel upgrade' };
+  assert.equal(cell(Infinity, whole), 'platform-admin(3d-left):kernel_upgrade');
+  assert.equal(cell(30, whole), '3d-left:kernel_upgrade');
+  assert.equal(cell(12, whole), '3d-left:ker…');
+  assert.equal(cell(10, {}), 'platform-…');
+});
