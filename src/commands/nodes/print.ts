@@ -54,7 +54,10 @@ export function nodesPrinter(
     const most = wide ? Infinity : LIST_WIDTH;
     const isMaintained = wide || nodes.some(({ node }) => node.maintenance !== undefined);
     const isSet = wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined));
-    const notes = [...(isMaintained ? [maintenanceColumn(most, style)] : []), ...(isSet ? [setterColumn] : [])];
+    const notes = [
+      ...(isMaintained ? [maintenanceColumn(terminalWidth === Infinity ? Infinity : most, style)] : []),
+      ...(isSet ? [setterColumn] : []),
+    ];
     return [
       ...columnsOf(most, style, pool, notes),
       ...(wide ? wideColumns() : []),
@@ -84,7 +87,7 @@ function columnsOf(
   const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
   return [
     // Notes are more useful than uncut names.
-    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: notes[0]?.rank ?? 0, isName: true },
+    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: notes.length > 0 ? Infinity : 0, isName: true },
     { header: 'STATUS', cell: ({ node }) => nodeStatusCell(node, style) },
     {
       header: 'POOL',
@@ -134,7 +137,7 @@ function maintenanceColumn(most: number, style: Style): Column<PoolNode> {
     header: 'MAINTENANCE',
     cell: ({ node }, now, width) => maintenanceCell(node, now, Math.min(width, most), style),
     rank: 2,
-    cutFrom: Infinity,
+    cutFrom: 2,
   };
 }
 

@@ -90,10 +90,29 @@ test('cuts names and drops the column of the named pool before MAINTENANCE', () 
   ];
   const print = (width: number | undefined, pool?: string) =>
     nodesPrinter({ wide: false, headers: true, terminalWidth: width, pool }, plain)(shown, NOW).split('\n');
-  assert.match(print(80, 'frontend')[0] ?? '', /^NAME +STATUS +MAINTENANCE …$/);
+  assert.match(print(80, 'frontend')[0] ?? '', /^NAME +STATUS +AGE +MAINTENANCE …$/);
   assert.match(print(80, 'frontend')[1] ?? '', /^ip-10-0-1-10… .* team/);
-  assert.match(print(80)[0] ?? '', /^NAME +STATUS +POOL +MAINTENANCE …$/);
+  assert.match(print(80)[0] ?? '', /^NAME +STATUS +POOL +AGE +MAINTENANCE …$/);
   assert.match(print(undefined, 'frontend')[0] ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DUE +AGE +MAINTENANCE$/);
+});
+
+test('shows the end and the reason of a maintenance on a terminal, and all of it in a pipe', () => {
+  const [first = '', second = ''] = EKS;
+  const reason = 'kernel upgrade';
+  const more = { since: '2026-11-21T08:00:00Z', until: '2027-01-21T09:00:00Z', reason };
+  const maintenance = JSON.stringify({ owner: 'nodepool-demo-admin', uid: first, ...more });
+  const taints = [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' as const }];
+  const shown = [
+    { ...nothing, node: makeNode(first, { unschedulable: true, maintenance, taints }), pool: 'frontend' },
+    { ...nothing, node: makeNode(second), pool: 'frontend' },
+  ];
+  const cell = (terminalWidth: number | undefined) =>
+    nodesPrinter({ wide: false, headers: true, terminalWidth, pool: 'frontend' }, plain)(shown, NOW)
+      .split('\n')[1]
+      ?.split(/ +/)
+      .at(-1);
+  assert.equal(cell(undefined), 'nodepool-demo-admin(61d-left):kernel_upgrade');
+  for (const columns of [80, 120, 200]) assert.equal(cell(columns), '61d-left:kernel_upgrade');
 });
 
 test('a watch on a terminal reserves space for a cordon', () => {

@@ -68,7 +68,7 @@ for (const { pools, node, word, why, differing } of CASES) {
     const options = { width: 200, now: NOW, style: plain, usage: undefined, isOfAll: false };
     const state = nodeColumns(rows, options).find(({ title }) => title === 'STATE');
     assert.deepEqual(
-      rows.map(row => state?.cell(row, NOW)).map(cell => (typeof cell === 'object' ? cell.text : cell)),
+      rows.map(row => state?.cell(row, NOW, Infinity)).map(cell => (typeof cell === 'object' ? cell.text : cell)),
       [word],
     );
     const { descriptions } = await describe([name], { cluster, events: noEvents });
