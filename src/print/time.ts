@@ -39,5 +39,6 @@ export function formatAge(since: string | undefined, now: Date): string {
 /** A timestamp and its age: `2026-11-21T06:00:00Z (2d3h ago)`. */
 export function formatTimeAndAge(time: string | undefined, now: Date): string {
   if (time === undefined) return UNKNOWN;
-  return `${time} (${formatAge(time, now)} ago)`;
+  // Events have microseconds.
+  return `${time.replace(/\.\d+Z$/, 'Z')} (${formatAge(time, now)} ago)`;
 }

@@ -46,5 +46,6 @@ test('prints ages', () => {
   assert.equal(formatAge(undefined, now), '<unknown>');
   assert.equal(formatAge('', now), '<unknown>');
   assert.equal(formatTimeAndAge('2026-11-19T06:00:00Z', now), '2026-11-19T06:00:00Z (2d3h ago)');
+  assert.equal(formatTimeAndAge('2026-11-21T08:59:55.123456Z', now), '2026-11-21T08:59:55Z (4s ago)');
   assert.equal(formatTimeAndAge(undefined, now), '<unknown>');
 });
