@@ -20,6 +20,9 @@ export interface CommandShell {
 /** The longest time that a terminal takes to send the rest of a key sequence after esc. */
 const ESCAPE_MS = 50;
 
+/** Moves the cursor to the first line and clears the screen. */
+const HOME = '\x1b[H\x1b[J';
+
 /** Asks for flags, runs the command, which shows its plan and asks, and waits for a key. Prints errors. */
 export async function runOnTerminal(
   { command: name, pool, node }: TerminalCommand,
@@ -31,7 +34,9 @@ export async function runOnTerminal(
   const what = node === undefined ? nodes : `node ${node} of pool ${pool}`;
   const example = name === 'drain' ? '--ignore-daemonsets' : '--dry-run';
   // Only stdout has the new width after a resize.
-  const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
+  const { columns = io.columns, rows = 24 } = io.stdout as NodeJS.WriteStream;
+  // Scrolls the output of earlier commands out of sight; it stays in the scrollback.
+  io.stdout.write(`${'\n'.repeat(rows)}${HOME}`);
   io.err(noteLine(sanitizeLine(`This ${name}s ${what} on cluster ${clusterName}.`), columns));
   io.err(noteLine(`Add flags such as ${example} and press enter; esc returns to the view.`, columns));
   const typed = await askForFlags(name, `$ ${command} ${sanitizeLine(target.join(' '))} `, io, flags);

@@ -35,6 +35,8 @@ test('drains the pool, or only the node, with the typed flags', async () => {
   const { ran, shown } = await drain([`--pod-selector 'a in (b, c)' --dry-run --force\r`, '\r']);
   assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force']]);
   assert.match(shown, /\$ kubectl nodepool drain gpu /);
+  // The output of earlier commands is out of sight, but not erased.
+  assert.ok(shown.startsWith(`${'\n'.repeat(24)}\x1b[H\x1b[J`), JSON.stringify(shown));
   const ofNode = await drain(['\r', '\r'], { command: 'drain', pool: 'gpu', node: 'gpu-1' });
   assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1']]);
   assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu on cluster staging\.$/m);
