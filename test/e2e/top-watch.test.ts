@@ -13,6 +13,7 @@ test('shows a failed read below the table with the age, until a read succeeds', 
   await testEnv.pool('web');
   const terminal = openTerminal(t, cluster(), ['top', '--watch'], { columns: 150, env: { NO_COLOR: '1' } });
   await terminal.shows(/^web +1\/1 /m);
+  assert.match(terminal.screen(), /^Every 5 s\. Ctrl-C ends\.$/m);
   assert.doesNotMatch(terminal.screen(), /warning/);
   await cluster().stopApiserver();
   const stale = /^POOL [\s\S]*^web +1\/1 [\s\S]*^warning: [^\n]+; the table is (\d+)s old$/m;

@@ -27,7 +27,7 @@ interface TopOutput {
 export default class Top extends BaseCommand<typeof Top> {
   static override summary = 'Show requested, used and free resources of pools.';
   static override description =
-    `Requests and limits of running pods, counted by the scheduler's rules. NODES, FREE and FIT count nodes that accept new pods (Ready and not cordoned). FIT is the largest free amount on one node: a pod that requests more cannot be scheduled now. USED needs metrics.k8s.io. A terminal omits columns that do not fit; --by resource and a pipe show all.`;
+    `Requests and limits of running pods, counted by the scheduler's rules. NODES, FREE and FIT count nodes that accept new pods (Ready and not cordoned). FIT is the largest free amount on one node: a pod that requests more cannot be scheduled now. USED needs metrics.k8s.io. A terminal omits columns that do not fit; a pipe shows all.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> top' },
     { description: 'A line for each resource, with limits', command: '<%= config.bin %> top --by resource' },
@@ -114,6 +114,8 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
       let last: string | undefined;
       let readAt = clock.now();
       let failure: string | undefined;
+      const { makeStyle } = await import('../../print/style.ts');
+      const hint = makeStyle(io.color).dim(`Every ${SECONDS} s. Ctrl-C ends.`);
       const print = guarded((text: string) => {
         const warnings = warningsIn(found);
         // Not printed again if stderr is the same terminal.
@@ -124,7 +126,7 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
         if (io.stdoutIsTTY) {
           const age = formatDuration(clock.now() - readAt);
           const notes = failure === undefined ? warnings : [...warnings, `${failure}; the table is ${age} old`];
-          const lines = notes.map(note => warningLine(note, io.columns));
+          const lines = [...notes.map(note => warningLine(note, io.columns)), hint];
           io.stdout.write(CLEAR);
           io.out([text, ...lines].join('\n'));
         } else if (text !== last) io.out(last === undefined ? text : `\n${text}`);

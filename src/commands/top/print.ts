@@ -7,7 +7,7 @@ import { bar } from '../../print/bar.ts';
 import { labelHeader, listText, NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
 import { type Column as FittedColumn, fittedRows } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
+import { type Cell, DESCRIBE, renderTable, safeText, takenWidth } from '../../print/table.ts';
 import type { TopResult } from '../shared/top/top.ts';
 import { amount, fillPaint, nodesCell, percentCell, podsCell, type TopTableOptions } from '../shared/top/top-cells.ts';
 
@@ -29,6 +29,8 @@ interface FigureColumn {
 const MAX_LIST_WIDTH = 40;
 
 const METERED = ['cpu', 'memory'];
+/** The rank of a column that is the same for all nodes. */
+const SAME = 8;
 
 /** Pools, then their total. */
 export function renderTopPools(
@@ -63,13 +65,17 @@ export function renderTopNodes(
   const hasSum = nodes.length > 1;
   const tallies = nodes.map(({ tally }) => tally);
   const sum = (text: string): Cell[] => (hasSum ? [{ text, paint: style.bold }] : []);
+  const pools = nodes.map(({ pool }) => pool ?? NONE);
+  const statuses = nodes.map(({ node }) => nodeStatusCell(node, style));
+  const areSame = (cells: Cell[]) => new Set(cells.map(safeText)).size < 2;
   const columns = [
-    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], cutFrom: 1, isName: true },
-    { header: 'POOL', cells: [...nodes.map(({ pool }) => pool ?? NONE), ...sum(NONE)], rank: 5 },
+    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], cutFrom: 3, isName: true },
+    { header: 'POOL', cells: [...pools, ...sum(NONE)], rank: areSame(pools) ? SAME : 2, cutFrom: 2, isName: true },
     {
       header: 'STATUS',
-      cells: [...nodes.map(({ node }) => nodeStatusCell(node, style)), ...sum(nodesCell(total))],
-      rank: 3,
+      cells: [...statuses, ...sum(nodesCell(total))],
+      rank: areSame(statuses) ? SAME : 1,
+      cutFrom: 3,
     },
     ...resourceColumns(
       hasSum ? [...tallies, total] : tallies,
@@ -149,7 +155,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style,
   };
   return [
     { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures, 'requested', style) },
+    { suffix: '-REQ%', rank: isOfPools ? 1 : 3, cell: figures => percentCell(figures, 'requested', style) },
     ...(usage.kind === 'served' ? [used] : []),
     { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
     // For one node it equals FREE.
@@ -182,7 +188,7 @@ function resourceColumns(
       const its = figures.get(resource);
       return its === undefined ? NONE : cell(its, resource);
     });
-    return { header, cells, rank };
+    return { header, cells, rank, known: '0' };
   };
   return resources.flatMap(resource => {
     const header = headers.get(resource) ?? resource;
@@ -207,8 +213,12 @@ const NARROWEST_BAR = 5;
 
 interface ResourceColumn {
   header: string;
+  rank?: number;
   cell: (figures: ResourceFigures, resource: string) => Cell;
 }
+
+/** The columns before the resource. */
+type HeadColumn = Omit<FittedColumn<TopLine>, 'cell'>;
 
 /** A row: its first cells, and the figures of the other columns. */
 interface TopLine {
@@ -226,7 +236,11 @@ export function renderPoolResources(
   const lines = pools.flatMap(({ pool, tally }) => linesOf([pool ?? NONE, nodesCell(tally)], tally, options));
   const sum = ['TOTAL', nodesCell(total)].map(text => ({ text, paint: style.bold }));
   const all = pools.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return resourceTable(['POOL', 'NODES'], all, resourceLineColumns(usage, true, style), options, style);
+  const head = [
+    { header: 'POOL', cutFrom: Infinity, isName: true },
+    { header: 'NODES', rank: 4 },
+  ];
+  return resourceTable(head, all, resourceLineColumns(usage, true, style), options, style);
 }
 
 /** Nodes, then their total. */
@@ -240,7 +254,12 @@ export function renderNodeResources(
   );
   const sum = ['TOTAL', NONE, nodesCell(total)].map(text => ({ text, paint: style.bold }));
   const all = nodes.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return resourceTable(['NODE', 'POOL', 'STATUS'], all, resourceLineColumns(usage, false, style), options, style);
+  const head = [
+    { header: 'NODE', cutFrom: Infinity, isName: true },
+    { header: 'POOL', rank: 6, cutFrom: Infinity, isName: true },
+    { header: 'STATUS', rank: 5, cutFrom: Infinity },
+  ];
+  return resourceTable(head, all, resourceLineColumns(usage, false, style), options, style);
 }
 
 function linesOf(head: Cell[], { figures }: ResourceTotals, { everyResource }: TopTableOptions): TopLine[] {
@@ -255,18 +274,21 @@ function isNothing(resource: string, { allocatable, requested }: ResourceFigures
 }
 
 function resourceTable(
-  head: string[],
+  head: readonly HeadColumn[],
   lines: TopLine[],
   columns: readonly ResourceColumn[],
   { headers, terminal }: TopTableOptions,
   style: Style,
 ): string {
-  const header = [...head, 'RESOURCE', ...columns.map(column => column.header)];
-  const rows = lines.map(({ head: first, resource, figures }) => [
-    ...first,
-    oneWord(resource),
-    ...columns.map(({ cell }) => cell(figures, resource)),
-  ]);
+  const all: FittedColumn<TopLine>[] = [
+    ...head.map((column, i) => ({ ...column, cell: (line: TopLine) => line.head[i] ?? '' })),
+    { header: 'RESOURCE', cell: ({ resource }) => oneWord(resource), cutFrom: Infinity, isName: true },
+    ...columns.map(({ cell, ...column }) => ({
+      ...column,
+      cell: ({ figures, resource }: TopLine) => cell(figures, resource),
+    })),
+  ];
+  const { header, cells: rows } = fittedRows(all, lines, terminal?.columns, DESCRIBE);
   const table: Cell[][] = headers ? [header, ...rows] : rows;
   const room = terminal === undefined ? 0 : Math.min(terminal.columns - takenWidth(table, DESCRIBE), MAX_BAR_WIDTH);
   if (terminal === undefined || room < NARROWEST_BAR) return renderTable(table, DESCRIBE);
@@ -285,15 +307,19 @@ function resourceLineColumns(usage: TopResult['usage'], isOfPools: boolean, styl
   };
   if (usage === undefined) return [allocatable];
   const used: ResourceColumn[] = [
-    { header: 'USED', cell: ({ used }, resource) => amount(used, resource) },
-    { header: 'USED%', cell: figures => percentCell(figures, 'used', style) },
+    { header: 'USED', rank: 3, cell: ({ used }, resource) => amount(used, resource) },
+    { header: 'USED%', rank: 1, cell: figures => percentCell(figures, 'used', style) },
   ];
-  const maxFree: ResourceColumn = { header: 'FIT', cell: (figures, resource) => amount(figures.maxFree, resource) };
+  const maxFree: ResourceColumn = {
+    header: 'FIT',
+    rank: 1,
+    cell: (figures, resource) => amount(figures.maxFree, resource),
+  };
   return [
     allocatable,
-    { header: 'REQUESTED', cell: ({ requested }, resource) => amount(requested, resource) },
+    { header: 'REQUESTED', rank: 3, cell: ({ requested }, resource) => amount(requested, resource) },
     { header: 'REQ%', cell: figures => percentCell(figures, 'requested', style) },
-    { header: 'LIMITS', cell: ({ limits }, resource) => amount(limits, resource) },
+    { header: 'LIMITS', rank: 2, cell: ({ limits }, resource) => amount(limits, resource) },
     ...(usage.kind === 'served' ? used : []),
     { header: 'FREE', cell: ({ free }, resource) => amount(free, resource) },
     // For one node it equals FREE.

@@ -61,11 +61,14 @@ TOTAL   4/6    37%       7.82     43%       4Gi      20/660  37%       1`.slice(
   }
 });
 
-test('keeps free resources and status of a node, then percentages, then its whole name', async () => {
+test('keeps free resources and status of a node, then its pool, percentages, and its whole name', async () => {
   const top = await topOf(topCluster(), { nodes: true });
   const headers = (columns: number) => renderTopNodes(top, terminal(columns), plain).split('\n')[0];
-  assert.match(headers(100) ?? '', /^NODE +STATUS +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/);
-  assert.match(headers(80) ?? '', /^NODE +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/);
+  assert.match(
+    headers(100) ?? '',
+    /^NODE +POOL +STATUS +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/,
+  );
+  assert.match(headers(80) ?? '', /^NODE +POOL +STATUS +CPU-FREE +MEM-FREE +GPU-FREE …$/);
   assert.match(headers(40) ?? '', /^NODE +CPU-FREE +MEM-FREE +GPU-FREE …$/);
 });
 
@@ -228,7 +231,7 @@ test('draws bars of at most 20 cells, within the width of the terminal', async (
 test('prints each node with its state, and usage where known', async () => {
   const top = await topOf(topCluster(MEASURED), { nodes: true, names: ['worker'], resources: ['cpu', 'memory'] });
   assert.equal(
-    renderNodeResources(top, { ...SHOWN, terminal: { columns: 100, glyphs: ASCII } }, plain),
+    renderNodeResources(top, { ...SHOWN, terminal: { columns: 106, glyphs: ASCII } }, plain),
     `
 NODE   POOL    STATUS                    RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED    USED%   FREE
 w1     worker  Ready                     cpu       4      3.9        97%   6       0.12    3%      0.1
@@ -240,6 +243,28 @@ w3     worker  Ready,SchedulingDisabled  memory    2.9Gi  0          0%    0    
 TOTAL  <none>  2/3                       cpu       12     9.9        82%   6       0.12    3%      0.1
 TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi     500Mi   16%     4.7Gi`.slice(1),
   );
+});
+
+test('leaves out columns of resource lines that do not fit, and breaks no number', async () => {
+  const top = await topOf(topCluster(MEASURED), { nodes: true });
+  for (const columns of [60, 70, 80]) {
+    for (const render of [renderPoolResources, renderNodeResources]) {
+      const lines = render(top, terminal(columns), plain).split('\n');
+      assert.match(lines[0] ?? '', / RESOURCE +ALLOC .*REQ% .*FREE/);
+      assert.ok(
+        lines.every(line => line.length <= columns),
+        lines.join('\n'),
+      );
+    }
+  }
+});
+
+test('leaves out columns of zeros, and a pool and status that all nodes have, first', async () => {
+  const headers = async (name: string) => {
+    const top = await topOf(topCluster(), { nodes: true, names: [name] });
+    return renderTopNodes(top, terminal(70), plain).split('\n')[0] ?? '';
+  };
+  assert.match(await headers('worker'), /^NODE +STATUS +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE …$/);
 });
 
 test('prints the table without pods', async () => {
