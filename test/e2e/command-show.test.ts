@@ -77,7 +77,8 @@ Spec:
   Node Selector:  node-role.kubernetes.io/gpu= (default)
   Unmanaged:      Keep
 `,
-    '  memory             9193560Ki    (8.8Gi)\n',
+    // Of the two members.
+    '  memory             6129040Ki    (5.8Gi)\n',
     'Nodes:  2, 1 ready, 1 with changes due, 1 to be cleaned, 1 owned by another pool\n',
     `  Name  Status    CPU  Memory  Pods  State          Age
   ----  ------    ---  ------  ----  -----          ---
