@@ -20,7 +20,7 @@ test('errors name the next step', async () => {
   const none = await unchanged(['rollout', 'history', 'web']);
   assert.deepEqual([none.code, none.stderr], [0, `next: ${without}\n`]);
   const message = 'error: no rollout history found for nodepool "web"';
-  const byHand = 'next: no earlier spec is saved; change the spec with `kubectl nodepool edit web`';
+  const byHand = 'next: the spec was never changed; describe the pool with `kubectl nodepool describe web`';
   await refused(['rollout', 'undo', 'web'], 1, `${message}; ${byHand}`);
   await testEnv.reconcile();
   await refused(['rollout', 'undo', 'web'], 1, `error: no last revision to roll back to; ${byHand}`);

@@ -103,15 +103,36 @@ test('undo also reverts an edit that was not reconciled, and keeps a pool paused
     await ok(['rollout', 'undo', 'web', '--to-revision=3']),
     `${POOL} skipped rollback (current spec already matches revision 3)\n`,
   );
-  await testEnv.edit('web', { spec: { paused: true } });
+  // It saved the spec that it replaced: a second undo restores that one, and a third the revision.
   assert.equal((await run('undo', 'web')).code, 0);
+  assert.equal((await testEnv.getPool('web'))?.spec.labels?.tier, 'wrong');
+  assert.equal((await run('undo', 'web')).code, 0);
+  assert.equal(await specOf(), before);
+  await testEnv.edit('web', { spec: { paused: true } });
+  assert.equal((await run('undo', 'web', '--to-revision=2')).code, 0);
   const { spec } = (await testEnv.getPool('web')) ?? {};
   assert.deepEqual([spec?.paused, spec?.labels?.tier], [true, '2']);
   await testEnv.reconcile();
   assert.equal((await testEnv.node('a')).metadata.labels.tier, '3');
   assert.deepEqual(
     (await testEnv.revisions()).map(({ revision }) => revision),
-    [1, 2, 3],
+    [1, 2, 3, 4],
+  );
+});
+
+test('undo reverts the first change of a pool that was never reconciled', async () => {
+  await testEnv.pool('web', { labels: { tier: '1' } });
+  const first = await specOf();
+  for (const tier of ['2', '3']) await ok(['edit', 'web', '--label', `tier=${tier}`]);
+  await unchanged(['edit', 'web', '--label=tier=4', '--dry-run=server']);
+  assert.equal((await run('undo', 'web')).code, 0);
+  assert.equal((await testEnv.getPool('web'))?.spec.labels?.tier, '2');
+  assert.equal((await run('undo', 'web', '--to-revision=1')).code, 0);
+  assert.equal(await specOf(), first);
+  await testEnv.reconcile();
+  assert.deepEqual(
+    (await testEnv.revisions()).map(({ revision }) => revision),
+    [2, 3, 4],
   );
 });
 

@@ -20,18 +20,17 @@ export async function setPaused(
   paused: boolean,
   { now, ...options }: EditOptions & { now: () => Date },
 ): Promise<RawPool> {
-  const { cluster, dryRun, approve, warn } = options;
-  const { pools, nodes } = cluster;
+  const { cluster, approve, warn } = options;
   const propose = async () => {
     const before = await existingPool('rollout', name, cluster);
     assertWhole(coercePool(before));
-    const patch = paused ? pausing(before) : await resuming(before, nodes, now());
+    const patch = paused ? pausing(before) : await resuming(before, cluster.nodes, now());
     const after = applyMergePatch(before, patch) as RawPool;
     const { warnings, ...proposal } = await proposeEdit(before, after, options);
     warn(warnings);
     return { before, after, patch, ...proposal, action: `${paused ? 'Pause' : 'Resume'} pool ${name}` };
   };
-  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, () => agreedTo(propose, approve));
+  const { pool } = await patchPool(name, 'rollout', options, () => agreedTo(propose, approve));
   return pool;
 }
 

@@ -86,7 +86,7 @@ async function rolloutUndo(
   { toRevision, show }: { toRevision: number; show: (changes: readonly SpecChange[]) => void },
   options: EditOptions,
 ): Promise<{ kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number }> {
-  const { cluster, dryRun, approve, warn } = options;
+  const { approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {
     const kept = await readRevisions(name, options);
@@ -106,9 +106,7 @@ async function rolloutUndo(
     const action = proposal.action?.replace(`Save pool ${name}`, `Roll pool ${name} back to revision ${revision}`);
     return { before, after, patch, revision, ...proposal, action: action ?? '', question };
   };
-  const { pool, before, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
-    agreedTo(propose, approve),
-  );
+  const { pool, before, patch, revision } = await patchPool(name, 'rollout', options, () => agreedTo(propose, approve));
   return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, before, revision };
 }
 
@@ -123,16 +121,19 @@ function withWriter(question: Question | undefined, revision: ControllerRevision
 
 function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {
   const { name } = pool.metadata;
-  // Only a reconcile saves a spec as a revision: other specs must be restored by hand.
-  const next =
-    toRevision === 0
-      ? `no earlier spec is saved; change the spec with \`kubectl nodepool edit ${name}\``
-      : whereToLook(pool, revisions);
+  const next = toRevision === 0 ? withoutEarlier(pool) : whereToLook(pool, revisions);
   if (revisions.length === 0) throw new NodepoolError('input', `no rollout history found for nodepool "${name}"`, next);
   const found = revisionToRestore(pool, revisions, toRevision);
   if (found !== undefined) return found;
   if (toRevision === 0) throw new NodepoolError('input', 'no last revision to roll back to', next);
   throw new NodepoolError('input', `unable to find specified revision ${toRevision} in history`, next);
+}
+
+/** The next step without an earlier spec: only a reconcile and our edits save one, and none of a paused pool. */
+function withoutEarlier({ metadata: { name, generation } }: RawPool): string {
+  if (generation === 1)
+    return `the spec was never changed; describe the pool with \`kubectl nodepool describe ${name}\``;
+  return `find the changed fields with \`kubectl nodepool history ${name}\`, and restore them with \`kubectl nodepool edit ${name}\``;
 }
 
 /** The pool with the spec and the cause of the revision. Throws NodepoolError if the pool must not have it. */

@@ -123,7 +123,11 @@ export class RevisionWriter implements RevisionKeeper {
 
   #retry(name: string, retryAt: number): void {
     const known = this.#known.get(name);
-    if (known !== undefined) known.retryAt = retryAt;
+    if (known === undefined) return;
+    known.retryAt = retryAt;
+    // An edit saves the spec that this run did not save: see saveReplaced().
+    known.isAhead = true;
+    this.#heads.delete(name);
   }
 
   #warn(failed: string, error: NodepoolError, warnings: Warning[]): void {

@@ -53,7 +53,7 @@ export async function editByFlags(name: string, edits: SpecEdits, options: EditO
     warn(warnings);
     return { before, after, patch, notFound, keptRole, ...proposal };
   };
-  const edited = await patchPool(name, 'edit', { pools: cluster.pools, dryRun }, () => agreedTo(propose, approve));
+  const edited = await patchPool(name, 'edit', options, () => agreedTo(propose, approve));
   const { pool, before, patch, notFound, keptRole, released, asksImpactOf: ahead, seen } = edited;
   if (patch === undefined) return { kind: 'unchanged', pool, notFound };
   return {

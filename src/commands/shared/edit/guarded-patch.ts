@@ -1,5 +1,5 @@
 /** Patches a pool that others may change concurrently, and reports what the server stored differently. */
-import type { DryRun, NodePoolsClient, RawPool } from '../../../kube/cluster.ts';
+import type { RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
@@ -8,6 +8,8 @@ import { ellipsize } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
 import { poolNotFound } from '../pools/not-found.ts';
+import type { EditOptions } from './plan-edit.ts';
+import { saveReplaced } from './save-replaced.ts';
 
 /** After a conflict, the edit is applied again to the current pool. */
 export const MAX_ATTEMPTS = 10;
@@ -33,15 +35,16 @@ interface PoolPatch {
 export async function patchPool<T extends PoolPatch>(
   name: string,
   command: string,
-  { pools, dryRun }: { pools: Pick<NodePoolsClient, 'patch'>; dryRun: DryRun },
+  options: Pick<EditOptions, 'cluster' | 'dryRun' | 'warn'>,
   propose: () => Promise<T>,
 ): Promise<T & { pool: RawPool }> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const proposal = await propose();
     const { before, after, patch } = proposal;
     if (patch === undefined) return { ...proposal, pool: before };
-    if (dryRun === 'client') return { ...proposal, pool: after };
-    const write = await pools.patch(name, guardedPatch(patch, before));
+    if (options.dryRun === 'client') return { ...proposal, pool: after };
+    await saveReplaced(before, after, options);
+    const write = await options.cluster.pools.patch(name, guardedPatch(patch, before));
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
     const altered = alteredPool(after, write.pool, before);

@@ -30,7 +30,7 @@ export interface EditOptions {
   dryRun: DryRun;
   approve: Approve;
   /** Called with the warnings of each proposal. */
-  warn: (warnings: readonly string[]) => void;
+  warn: (warnings: readonly Warning[]) => void;
   /** The command reconciles the pool after the edit; otherwise the controller does, if there is one. */
   reconciles: boolean;
   /** Also plan what a reconcile of the edited pool would do to all its nodes, if they can be read. */

@@ -121,6 +121,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'adopt --create': [...LOOK, `create ${POOLS}`],
   'adopt with kubelet labels': PROTECTION,
   edit: [`get,patch ${POOLS}`],
+  // For a spec that no reconcile has saved; without it, `rollout undo` does not find it.
+  'edit with unsaved spec': [`create ${REVISIONS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'edit with kubelet labels': [...LOOK, ...PROTECTION],
@@ -146,6 +148,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'rollout resume with NoExecute': [...LOOK, ...PODS],
   'rollout history': [`list ${REVISIONS}`],
   'rollout undo': [`list ${REVISIONS}`],
+  'rollout undo with unsaved spec': [`create ${REVISIONS}`],
   'rollout undo with NoExecute': [...LOOK, ...PODS],
   'rollout undo with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'rollout with NotReady nodes': ['list nodes'],

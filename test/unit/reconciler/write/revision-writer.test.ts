@@ -129,6 +129,23 @@ test('keeps both specs of a pool that was edited before its status was written',
   assert.deepEqual(numbers(same.stored), ['1:0']);
 });
 
+test('after a failure, counts the revision that an edit saved for the failed spec', async () => {
+  let fails = true;
+  const server = aServer([]);
+  const { create } = server.port.revisions;
+  server.port.revisions.create = async revision => {
+    if (fails) throw new NodepoolError('cluster', 'the server is busy');
+    return create(revision);
+  };
+  const pool = version(1, 3);
+  const writer = new RevisionWriter(reconcilerOptions(server.port, new ClusterState([pool], [], [])));
+  await writer.keep(pool, []);
+  fails = false;
+  server.stored.push(newRevision(pool, 3, 0));
+  await writer.keep(version(2, 4), []);
+  assert.deepEqual(numbers(server.stored), ['3:1', '4:2']);
+});
+
 test('keeps fields that this version does not know', async () => {
   const server = aServer([]);
   const pool = coercePool({ ...version(0, 1), spec: { labels: { tier: '0' }, later: { x: 1 } } as NodePoolSpec });
