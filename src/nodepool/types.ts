@@ -110,7 +110,7 @@ export interface RolloutStrategy {
   maxConcurrent?: number | string;
   /** Number of members to change first; the others wait until these have settled. Default: none. */
   canary?: number | string;
-  /** A changed member has settled after it was Ready for this time. */
+  /** A changed member has settled after it was Ready for this time, or NotReady if it was so before its change. */
   settleSeconds?: number;
   /** Default: true. */
   stopOnNotReady?: boolean;

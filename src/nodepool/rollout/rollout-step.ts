@@ -80,6 +80,8 @@ export interface RolloutStep {
   isGone: boolean;
   /** Nodes that must become Ready before the rollout continues, unless somebody resumes it. Names, sorted. */
   notReady: string[];
+  /** Settled by time only, as they were NotReady before their change and still are. Names, sorted. */
+  skipped: string[];
   /** If all Ready nodes are being removed, so that none can be the canary: their names, sorted. */
   leaving: string[];
   canary: number;
@@ -165,6 +167,7 @@ export function rolloutStep(
     stoppedAt: isStopped ? Math.max(stop?.at ?? 0, latestTurn(nodes, rules)) : undefined,
     isGone: stop !== undefined && !nodes.some(({ name }) => stop.nodes.includes(name)),
     notReady: namesOf([...down, ...(isAlone ? pending.filter(({ ready }) => !ready) : [])]),
+    skipped: namesOf(settled.filter(node => node.isOfThis && node.wasNotReady && !node.ready)),
     leaving: namesOf(isAlone ? pending.filter(({ ready }) => ready) : []),
     canary,
     isCanary,

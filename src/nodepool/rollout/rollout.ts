@@ -52,8 +52,10 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
 
 /** `30 of 1000 nodes updated, 10 settling (a, b, c and 7 more), waiting for the canary (10) to settle` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
-  const { nodes, pending, settling, unsettled, failed, notReady, leaving, canary } = step;
-  const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
+  const { nodes, pending, settling, unsettled, failed, notReady, skipped, leaving, canary } = step;
+  const before = `${noun(skipped.length, 'node')} ${firstFew(skipped, MAX_NAMED)} (NotReady before the change)`;
+  const notWaited = skipped.length === 0 ? '' : ` without waiting for ${before}`;
+  const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated${notWaited}`;
   if (step.isStopped) {
     const mend = failed.length > 0 ? `fix ${failed.length === 1 ? 'it' : 'them'}, ` : '';
     const next = `${mend}edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;

@@ -43,7 +43,12 @@ test('a node that was NotReady before its change does not block completion or ot
   const waits = step([...settled, dead('a', 20)], { settleSeconds: 60 });
   assert.deepEqual([waits.settling, waits.settlesAfterMs, waits.notReady], [1, 42_000, []]);
   const ended = step([...settled, dead('a', 62)], { settleSeconds: 60 });
-  assert.deepEqual(rolloutProgress('web', ended), { reason: 'RolloutComplete', message: '4 of 4 nodes updated' });
+  assert.deepEqual(rolloutProgress('web', ended), {
+    reason: 'RolloutComplete',
+    message: '4 of 4 nodes updated without waiting for node a (NotReady before the change)',
+  });
+  const back = step([...settled, done('a', 62, { wasNotReady: true })], { settleSeconds: 60 });
+  assert.equal(rolloutProgress('web', back).message, '4 of 4 nodes updated');
   const next = step([...settled, dead('a', 62), pending('b', { ready: false })], { maxConcurrent: 1 });
   assert.deepEqual(next.next, ['b']);
 });
