@@ -106,6 +106,36 @@ test('does not warn about a seemingly expired lease if the condition is already 
   assert.deepEqual([code, stderr], [0, '']);
 });
 
+test('says so if the user may not read the lease, also of a stale condition', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list', 'watch'] }];
+  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata: { name: 'waiter' }, rules });
+  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: 'waiter' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'waiter' },
+    subjects: [{ kind: 'User', name: 'bob' }],
+  });
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await eventually(
+    'it may read',
+    async () => (await cliHere(cluster(), ['get', '--cached', '--as', 'bob'])).code === 0,
+  );
+  const asBob = (...args: string[]) => cliHere(cluster(), ['wait', 'gpu', ...args, '--as', 'bob']);
+  const warning = (what: string) =>
+    new RegExp(
+      `^warning: ${what} may be from the last reconcile: cannot check for a controller: user "bob" may not get lease.*; next: ask for a role with verb get on leases`,
+    );
+  const { code, stderr } = await asBob('--for=condition=Applied');
+  assert.equal(code, 0);
+  assert.match(stderr, warning('condition Applied'));
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
+  const stale = await asBob('--for=condition=Ready', '--timeout=1s');
+  assert.equal(stale.code, 1);
+  assert.match(stale.stderr, warning('condition Ready'));
+});
+
 test('times out, and with --timeout=0 checks once', async () => {
   await testEnv.pool('gpu');
   const late = 'error: timed out waiting for the condition on nodepools/gpu';

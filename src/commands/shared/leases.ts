@@ -2,6 +2,7 @@
 import { sleep, systemClock } from '../../controller/clock.ts';
 import type { LeasePort, LeaseRecord } from '../../controller/leader-election.ts';
 import type { Connection } from '../../kube/connect.ts';
+import type { NodepoolError } from '../../nodepool/errors.ts';
 import { CONTROLLER_NAMESPACE, LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { valueOrRefusal } from './refusals.ts';
 
@@ -24,11 +25,11 @@ export interface SeenLease {
   isAlive: boolean;
 }
 
-/** Undefined if unknown: leases may not be read, or the signal was aborted before the second read. */
+/** The refusal if leases may not be read; undefined if the signal was aborted before the second read. */
 export async function controllerRuns(
   { cluster, lease }: Pick<Connection, 'cluster' | 'lease'>,
   signal: AbortSignal,
-): Promise<boolean | undefined> {
+): Promise<boolean | NodepoolError | undefined> {
   let isCut = false;
   const facts = {
     namespaces: [CONTROLLER_NAMESPACE, LEASE_NAMESPACE],
@@ -40,7 +41,8 @@ export async function controllerRuns(
     },
   };
   const leases = await valueOrRefusal(() => readLeases(facts));
-  return isCut || 'refusal' in leases ? undefined : leases.value.some(({ isAlive }) => isAlive);
+  if (isCut) return undefined;
+  return 'refusal' in leases ? leases.refusal : leases.value.some(({ isAlive }) => isAlive);
 }
 
 export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {

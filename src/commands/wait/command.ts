@@ -105,15 +105,24 @@ Exit codes: 0 met; 1 timeout, or a pool does not exist; 2 usage.`;
   }
 }
 
-/** Warns once if no controller runs: the status is then from the last reconcile, and waiting is useless. */
+/** Warns once if no controller runs, or if that is unknown: the status may then be from the last reconcile. */
 async function warnIfUnkept(
   condition: WaitCondition,
   pools: readonly string[],
   { io, connection, signal }: { io: Deps['io']; connection: Connection; signal: AbortSignal },
 ): Promise<void> {
   const { controllerRuns } = await import('../shared/leases.ts');
-  if ((await controllerRuns(connection, signal)) !== false) return;
+  const runs = await controllerRuns(connection, signal);
+  if (runs === true || runs === undefined) return;
   const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
+  if (runs !== false) {
+    const { oneLine, next } = runs;
+    showWarning(io, {
+      message: `${what} may be from the last reconcile: cannot check for a controller: ${oneLine}`,
+      next,
+    });
+    return;
+  }
   const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
   showWarning(io, {
     message: `${what} is from the last reconcile: nothing updates it, unless \`reconcile --watch\` runs elsewhere`,
