@@ -80,7 +80,7 @@ test('the table counts current nodes that are NotReady, cordoned or drifted', as
   assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
   assert.deepEqual(await row(), ['Drifted', '4', '3', '1', '1', '1']);
   // The status does not know it, and other formats show the status.
-  assert.deepEqual(await row('--cached'), ['Ready', '4', '4', '0', '0', '<none>']);
+  assert.deepEqual(await row('--cached'), ['Ready', '4', '4', '0', '0', '<unknown>']);
   assert.equal(await ok(['get', 'gpu', '-o', 'jsonpath={.status.readyNodeCount}']), '4');
   assert.match((await kubectl(cluster(), ['get', 'nodepools', 'gpu'])).stdout, /^gpu +200 +4 +4 /m);
   // An edit is due, not drift.
@@ -133,7 +133,7 @@ test('shows the last status with its age and a note to users who may not list no
   assert.equal((await kubectl(cluster(), ['uncordon', 'b'])).code, 0);
   const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '--kubeconfig', reader]);
   assert.equal(code, 0);
-  assert.match(stdout, /^gpu +Ready +2 +2 +1 +0 +<none> +8 .*\nnew +Pending +<none> /);
+  assert.match(stdout, /^gpu +Ready +2 +2 +1 +0 +<unknown> +8 .*\nnew +Pending +<none> /);
   assert.match(
     stderr,
     /^warning: STATUS and the node counts are from the last reconcile, \d+s ago: user "pool-reader" may not list nodes; next: .*\n$/,

@@ -125,7 +125,7 @@ test('says so if the user may not read the lease, also of a stale condition', as
   const asBob = (...args: string[]) => cliHere(cluster(), ['wait', 'gpu', ...args, '--as', 'bob']);
   const warning = (what: string) =>
     new RegExp(
-      `^warning: ${what} may be from the last reconcile: cannot check for a controller: user "bob" may not get lease.*; next: ask for a role with verb get on leases`,
+      `^warning: ${what} may be from the last reconcile: cannot check for a controller: user "bob" may not get Lease "kubectl-nodepool"; next: ask for a role with verb get on leases`,
     );
   const { code, stderr } = await asBob('--for=condition=Applied');
   assert.equal(code, 0);

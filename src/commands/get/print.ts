@@ -5,6 +5,7 @@ import { ownValue } from '../../nodepool/json.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
 import { inResourceOrder, isAccelerator } from '../../nodepool/quantity/amounts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
+import { liveCode } from '../../nodepool/status/state-word.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import {
   LIST_WIDTH,
@@ -26,7 +27,7 @@ import { isPositive } from '../../print/quantity.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, GET, tablePrinter } from '../../print/table.ts';
-import { formatAge } from '../../print/time.ts';
+import { formatAge, UNKNOWN } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
 import type { LivePool } from './live-counts.ts';
 
@@ -117,8 +118,8 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const devices = chosen === undefined ? extendedResources(pools).filter(isAccelerator) : [];
   const headers = resourceHeaders(devices);
-  const counted = (header: string, of: (pool: NodePool) => number | undefined) =>
-    countColumn({ header, of, pools, style }, options);
+  const counted = (header: string, of: (pool: NodePool) => number | undefined, none = NONE) =>
+    countColumn({ header, of, none, pools, style }, options);
   return [
     {
       header: 'NAME',
@@ -131,7 +132,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'READY', cell: readyCell(style), rank: READY_RANK },
     ...counted('CORDONED', ({ status }) => status?.unschedulableNodeCount),
     ...counted('DUE', pool => live?.get(pool.metadata.name)?.due ?? dueNodesOf(pool)),
-    ...counted('DRIFT', ({ metadata }) => live?.get(metadata.name)?.drifted),
+    ...counted('DRIFT', ({ metadata }) => live?.get(metadata.name)?.drifted, UNKNOWN),
     ...(chosen ?? RESOURCES).map((name, i) => ({
       ...resourceColumn(name),
       rank: chosen === undefined ? i + RESOURCE_RANK : 0,
@@ -170,18 +171,20 @@ function countColumn(
   {
     header,
     of,
+    none,
     pools,
     style,
-  }: { header: string; of: (pool: NodePool) => number | undefined; pools: NodePool[]; style: Style },
+  }: { header: string; of: (pool: NodePool) => number | undefined; none: string; pools: NodePool[]; style: Style },
   { terminalWidth, isWatch }: PoolsTableOptions,
 ): Column<NodePool>[] {
   const hasSome = pools.some(pool => (of(pool) ?? 0) > 0);
   if (terminalWidth !== undefined && !isWatch && !hasSome) return [];
   const cell = (pool: NodePool): Cell => {
     const number = of(pool);
-    return number ? { text: count(number), paint: style.yellow } : count(number);
+    if (number === undefined) return none;
+    return number > 0 ? { text: count(number), paint: style.yellow } : count(number);
   };
-  return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK }];
+  return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK, known: none }];
 }
 
 /** By the status: the number of members that differ from the pool's spec. */
@@ -197,7 +200,13 @@ function wideColumns(
 ): Column<NodePool>[] {
   const others = withResources ? extendedResources(pools).filter(name => !isAccelerator(name)) : [];
   return [
-    { header: 'CODE', cell: ({ status }) => count(status?.status) },
+    {
+      header: 'CODE',
+      cell: pool => {
+        const now = live?.get(pool.metadata.name);
+        return count(now === undefined ? pool.status?.status : liveCode(pool, now));
+      },
+    },
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => withoutSpaces(selectorText(membershipSelector(pool)) || NONE) },
@@ -209,7 +218,7 @@ function wideColumns(
 
 /** `2`, or `2,1-overdue`. */
 function maintenanceCell(counts: MaintenanceCounts | undefined, style: Style): Cell {
-  if (counts === undefined) return NONE;
+  if (counts === undefined) return UNKNOWN;
   const { active, overdue } = counts;
   return overdue === 0 ? String(active) : { text: `${active},${overdue}-overdue`, paint: style.red };
 }

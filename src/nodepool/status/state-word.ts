@@ -68,6 +68,14 @@ export function stateText(pool: NodePool, live?: LiveState): string {
   return releaseFailure(pool) === undefined ? stateWord(pool, live) : 'Deleting,Failing';
 }
 
+/** The code of the word that stateWord() returns for the current nodes; undefined before the first reconcile. */
+export function liveCode(pool: NodePool, live: LiveState): number | undefined {
+  const stored = pool.status?.status;
+  const word = stateWord(pool, live);
+  if (stored === undefined || word === 'Failing' || word === 'Deleting') return stored;
+  return { Conflict: 409, Invalid: 422, NotReady: 503 }[word as string] ?? 200;
+}
+
 /** By the status only: drift is unknown, and of a spec that changed since, only that it changed. */
 export function lastState(pool: NodePool): LiveState {
   const { status } = pool;

@@ -14,7 +14,7 @@ import { sumAllocatable } from '../../../nodepool/quantity/node-resources.ts';
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
-import type { LiveState } from '../../../nodepool/status/state-word.ts';
+import { type LiveState, liveCode } from '../../../nodepool/status/state-word.ts';
 import { GOOD_STATUS, isStale } from '../../../nodepool/status/status.ts';
 import type {
   Node,
@@ -113,7 +113,7 @@ function headFields(description: PoolDescription, now: Date, style: Style): Labe
 /** The status from the current nodes, and the last reconcile's. */
 function statusLine({ pool, live }: PoolDescription, style: Style): Cell {
   const cell = statusCell(pool, style, live);
-  const code = pool.status?.status;
+  const code = live === undefined ? pool.status?.status : liveCode(pool, live);
   const about = code === undefined ? 'not reconciled yet' : `code ${code}`;
   const isOld = isStale(pool) ? '; the spec changed after the last reconcile' : '';
   return { text: `${safeText(cell)} (${about}${isOld})`, paint: text => paintAs(cell, text) };

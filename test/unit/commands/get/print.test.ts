@@ -14,10 +14,10 @@ test('prints the table', () => {
   assert.equal(
     renderPools(pools, { wide: false, headers: true }, plain),
     `
-NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT    CPU      MEMORY   PODS     GPU      TAINTS                           AGE
-worker   Ready      2        2        0          <none>   <none>   8        5.8Gi    220      4        node-pool=worker:NoSchedule,+1   2d3h
-gpu      Conflict   1        1        1          <none>   <none>   15.82    64Gi     110      <none>   <none>                           60m
-fresh    Pending    <none>   <none>   <none>     <none>   <none>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(
+NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT       CPU      MEMORY   PODS     GPU      TAINTS                           AGE
+worker   Ready      2        2        0          <none>   <unknown>   8        5.8Gi    220      4        node-pool=worker:NoSchedule,+1   2d3h
+gpu      Conflict   1        1        1          <none>   <unknown>   15.82    64Gi     110      <none>   <none>                           60m
+fresh    Pending    <none>   <none>   <none>     <none>   <unknown>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(
       1,
     ),
   );
@@ -58,6 +58,25 @@ test('prints the wide table', () => {
     gpu?.join(' '),
     'gpu Conflict 1 1 1 0 0 15.82 64Gi 110 <none> <none> 60m 409 <none> <none> example.com/gpu=a100 NodeConflict 0 <none>',
   );
+});
+
+test('CODE is that of the shown STATUS', () => {
+  const shown = (pool: NodePool, facts?: Partial<LivePool>) => {
+    const now = facts && new Map([[pool.metadata.name, live(facts)]]);
+    const [header = [], row = []] = renderPools([pool], { wide: true, headers: true, live: now }, plain)
+      .split('\n')
+      .map(line => line.split(/ +/));
+    return ['STATUS', 'CODE', 'DRIFT', 'MAINTENANCE'].map(name => row[header.indexOf(name)]).join(' ');
+  };
+  assert.equal(shown(workerPool(), { losesNodes: true }), 'Conflict 409 0 0');
+  assert.equal(shown(workerPool(), { isInvalid: true }), 'Invalid 422 0 0');
+  assert.equal(shown(workerPool(), { ready: 0 }), 'NotReady 503 0 0');
+  assert.equal(shown(gpuPool(), {}), 'Ready 200 0 0');
+  assert.equal(shown(gpuPool()), 'Conflict 409 <unknown> <unknown>');
+  assert.equal(shown(freshPool(), {}), 'Pending <none> 0 0');
+  const failing = workerPool();
+  if (failing.status !== undefined) failing.status.status = 500;
+  assert.equal(shown(failing, {}), 'Failing 500 0 0');
 });
 
 test('DUE counts changes of a reconcile, DRIFT foreign changes, shown on a terminal when present', () => {
@@ -146,7 +165,7 @@ test('a watch fits the terminal like a list, with CORDONED if there is room', ()
       );
     }
   }
-  assert.match(poolsPrinter({ ...options, terminalWidth: 130 }, plain)([workerPool()], NOW), / CORDONED +DUE +DRIFT /);
+  assert.match(poolsPrinter({ ...options, terminalWidth: 133 }, plain)([workerPool()], NOW), / CORDONED +DUE +DRIFT /);
   const withEvents = poolsPrinter(options, plain);
   const lines = [withEvents([workerPool()], NOW, 'ADDED'), withEvents([losing()], NOW, 'MODIFIED')].join('\n');
   assert.ok(widest(lines) <= 80, lines);
@@ -172,7 +191,7 @@ test('prints 0 resources for a reconciled pool without nodes', () => {
   const pool = freshPool();
   pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
   const text = renderPools([pool], { wide: false, headers: false }, plain);
-  assert.equal(text.split(/ +/).join(' '), 'fresh Empty 0 0 0 <none> <none> 0 0 0 <none> 3s');
+  assert.equal(text.split(/ +/).join(' '), 'fresh Empty 0 0 0 <none> <unknown> 0 0 0 <none> 3s');
 });
 
 test('shows that a pool is being deleted', () => {
@@ -206,10 +225,10 @@ test('prints requested resources instead of the default ones', () => {
   assert.equal(
     renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
     `
-NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT    NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
-worker   Ready      2        2        0          <none>   <none>   4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
-gpu      Conflict   1        1        1          <none>   <none>   <none>           64Gi     <none>     <none>                           60m
-fresh    Pending    <none>   <none>   <none>     <none>   <none>   <none>           <none>   <none>     <none>                           3s`.slice(
+NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT       NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
+worker   Ready      2        2        0          <none>   <unknown>   4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
+gpu      Conflict   1        1        1          <none>   <unknown>   <none>           64Gi     <none>     <none>                           60m
+fresh    Pending    <none>   <none>   <none>     <none>   <unknown>   <none>           <none>   <none>     <none>                           3s`.slice(
       1,
     ),
   );
@@ -292,6 +311,6 @@ test('prints status text of others as one short word', () => {
   const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
-  assert.deepEqual(row.slice(-3), ['two_words', '<none>', '1']);
+  assert.deepEqual(row.slice(-3), ['two_words', '<unknown>', '1']);
   assert.equal(row[7]?.length, 128);
 });
