@@ -215,17 +215,19 @@ interface EntryFilter {
   now: Date;
 }
 
-/** Oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. */
+/**
+ * Oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. Only Events have
+ * fractions of a second: without them, the printed times are in this order too.
+ */
 export function sortEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
-  const dated = entries.filter(({ time }) => time !== undefined);
+  const dated = entries.filter(({ time }) => time !== undefined).toSorted(byTime);
   const undated = entries.filter(({ time }) => time === undefined);
-  const order = (a: TimelineEntry, b: TimelineEntry) =>
-    oldestFirst(second(a), second(b)) || rankOf(a) - rankOf(b) || oldestFirst(seen(a), seen(b));
-  return [...dated.toSorted(order), ...undated];
+  const order = (a: TimelineEntry, b: TimelineEntry) => byTime(a, b) || rankOf(a) - rankOf(b);
+  return [...dated.map(toSecond).toSorted(order), ...undated];
 }
 
-function second({ time = '' }: TimelineEntry): { lastSeen: string } {
-  return { lastSeen: time.replace(/\.\d+/, '') };
+function toSecond({ time = '', ...entry }: TimelineEntry): TimelineEntry {
+  return { ...entry, time: time.replace(/\.\d+/, '') };
 }
 
 function rankOf({ what, sources, node }: TimelineEntry): number {

@@ -227,7 +227,7 @@ function timelineOf(
   }: Partial<Timeline> & { denied: readonly Permitted<unknown>[] },
 ): Timeline {
   const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
-  const whole = entries.map(entry => ({ ...entry, ...about }));
+  const whole = entries.flatMap(withStart).map(entry => ({ ...entry, ...about }));
   const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
   // Two requests may lack the same permission.
   const once = new Map(forbidden.map(error => [error.oneLine, error]));
@@ -235,6 +235,25 @@ function timelineOf(
     ...{ subject, entries: sortEntries(mergeEntries(whole)), unread },
     ...{ forbidden: [...once.values()], hasNamesake, ofEarlier },
   };
+}
+
+/** Begin and end of a maintenance, by the text of the Event: see endedText(). */
+const MAINTENANCE = /^(.*) the maintenance by (.+?) since (\S+?Z)(?:, planned until (\S+?Z))?(?:: (.*))?$/s;
+
+/** The annotation of an ended maintenance is gone; the Event also says when it began. */
+function withStart(entry: TimelineEntry): TimelineEntry[] {
+  const [, ended, owner, time, until, reason] =
+    MAINTENANCE.exec(entry.what === MAINTENANCE_ENDED ? entry.detail : '') ?? [];
+  if (ended === undefined || owner === undefined || time === undefined) return [entry];
+  const end = until === undefined ? '' : ` until ${until}`;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  const detail = `cordoned by ${owner}${end}${why}`;
+  const begin: TimelineEntry = { time, what: 'Maintenance', who: owner, detail, sources: entry.sources };
+  // Without the start, the nodes of one uncordon share a line.
+  return [
+    { ...begin, node: entry.node },
+    { ...entry, detail: `${ended} the maintenance by ${owner}${why}` },
+  ];
 }
 
 function ofPoolEvent(event: PoolEventRecord): TimelineEntry {
@@ -339,7 +358,7 @@ function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntr
     const detail = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
     if (!isRaised(each, revisions.slice(0, at), writer?.time))
       return { time, what: 'SpecChanged', who, detail, sources };
-    const kept = `spec of revision ${each.revision} saved for the first time`;
+    const kept = `saved the spec that was restored later as revision ${each.revision}`;
     firstSaves.push({ time, what: 'SpecChanged', who, detail: kept, sources });
     return { time: writer?.time, what: 'SpecRestored', who, detail, sources: [...sources, 'managedFields'] };
   });
@@ -364,7 +383,7 @@ function isAfter(a: string | undefined, b: string | undefined): boolean {
 }
 
 function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
-  if (before === undefined) return 'the oldest saved spec';
+  if (before === undefined) return 'the earliest spec that `rollout undo` can restore';
   if ([before, after].some(({ data }) => isDeep(data))) return 'nested too deeply to compare';
   const changes = specChanges(specOf(before), specOf(after)).map(specChangeText);
   return changes.length === 0 ? 'no change' : firstKeys(changes);

@@ -53,6 +53,8 @@ test('within a second, orders creations first and drift last', () => {
       'SpecWritten',
     ],
   );
+  const times = found.map(({ time = '' }) => time);
+  assert.deepEqual(times, times.toSorted(), 'as they are printed');
 });
 
 test('joins an Event with the write of the same node at the same time', () => {

@@ -25,8 +25,8 @@ test('prints what a revision changed, and which revision an undo restored', () =
   assert.deepEqual(
     detailsOf([revision(2, silver, '2026-01-02T00:00:00Z'), revision(3, gold, '2026-01-01T00:00:00Z')]),
     [
-      'SpecChanged: spec of revision 3 saved for the first time',
-      'SpecChanged: revision 2: the oldest saved spec',
+      'SpecChanged: saved the spec that was restored later as revision 3',
+      'SpecChanged: revision 2: the earliest spec that `rollout undo` can restore',
       'SpecRestored: revision 3: - spec.handler: runc, ~ spec.labels[tier]: silver -> gold',
     ],
   );
@@ -124,4 +124,36 @@ test('reports each refusal of a pool, the same one once', async () => {
   };
   assert.deepEqual(await forbiddenOf(async () => [], refuse('no events about nodes')), ['no events about nodes']);
   assert.deepEqual(await forbiddenOf(refuse('no events'), refuse('no events')), ['no events']);
+});
+
+test('shows the start of an ended maintenance, and equal texts for all nodes of an uncordon', async () => {
+  const ended = (node: string, second: number) => ({
+    ...{ node, reason: 'MaintenanceEnded', type: 'Normal', count: 1, reporter: 'kubectl-nodepool' },
+    ...{ firstSeen: `2026-01-01T01:00:0${second}Z`, lastSeen: `2026-01-01T01:00:0${second}Z` },
+    note: `bob ended the maintenance by alice (by a kubeconfig) since 2026-01-01T00:00:0${second}Z, planned until 2026-01-01T02:00:00Z: new: kernel`,
+  });
+  const deps = {
+    cluster: { pools: { list: async () => [] } },
+    events: { list: async () => [], listAboutNode: async () => [ended('a', 1), ended('a', 2)] },
+    datedNode: async () => undefined,
+  } as unknown as Parameters<typeof readTimeline>[1];
+  const { entries } = await readTimeline({ kind: 'Node', name: 'a' }, deps);
+  assert.deepEqual(
+    entries.map(({ time, what, who, detail }) => [time, what, who, detail]),
+    [1, 2]
+      .map(second => [
+        `2026-01-01T00:00:0${second}Z`,
+        'Maintenance',
+        'alice (by a kubeconfig)',
+        'cordoned by alice (by a kubeconfig) until 2026-01-01T02:00:00Z: new: kernel',
+      ])
+      .concat(
+        [1, 2].map(second => [
+          `2026-01-01T01:00:0${second}Z`,
+          'MaintenanceEnded',
+          'kubectl-nodepool',
+          'bob ended the maintenance by alice (by a kubeconfig): new: kernel',
+        ]),
+      ),
+  );
 });
