@@ -29,8 +29,8 @@ export interface SpecEdits {
   handler: string | undefined;
   unmanaged: 'Keep' | 'Remove' | undefined;
   noExecute: 'Immediate' | 'Drain' | undefined;
-  /** Fields to set; other fields stay unchanged. */
-  rollout: RolloutStrategy | undefined;
+  /** Fields to set; null removes one. */
+  rollout: { [Field in keyof RolloutStrategy]: RolloutStrategy[Field] | null };
   /** false removes the field, as `rollout resume` does. */
   paused: boolean | undefined;
 }
@@ -59,10 +59,22 @@ export function applyEdits(spec: NodePoolSpec, edits: SpecEdits): { spec: NodePo
   else if (edits.handler !== undefined) next.handler = edits.handler;
   if (edits.unmanaged !== undefined) next.unmanaged = edits.unmanaged;
   if (edits.noExecute !== undefined) next.noExecute = edits.noExecute;
-  if (edits.rollout !== undefined) next.rollout = { ...spec.rollout, ...edits.rollout };
+  const { rollout } = editRollout(spec.rollout, edits.rollout);
+  if (rollout === undefined) delete next.rollout;
+  else next.rollout = rollout;
   if (edits.paused) next.paused = true;
   else if (edits.paused === false) delete next.paused;
   return { spec: next, notFound };
+}
+
+/** Without the last field there is no rollout. A rollout that never had a field stays. */
+export function editRollout(
+  before: RolloutStrategy | undefined,
+  edits: SpecEdits['rollout'],
+): Pick<NodePoolSpec, 'rollout'> {
+  const fields = Object.entries({ ...before, ...edits }).filter(([, value]) => value !== null);
+  const wasEmpty = before !== undefined && Object.keys(before).length === 0;
+  return fields.length > 0 || wasEmpty ? { rollout: Object.fromEntries(fields) } : {};
 }
 
 function editMap(

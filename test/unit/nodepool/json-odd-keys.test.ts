@@ -24,7 +24,7 @@ const NO_EDITS = {
   handler: undefined,
   unmanaged: undefined,
   noExecute: undefined,
-  rollout: undefined,
+  rollout: {},
   paused: undefined,
 };
 

@@ -8,7 +8,7 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import type { Requirement } from '../../../nodepool/membership/label-query.ts';
 import { parseTerms, type SelectorTerm } from '../../../nodepool/membership/label-selector.ts';
-import type { SpecEdits, TaintRemoval } from '../../../nodepool/spec/edits.ts';
+import { editRollout, type SpecEdits, type TaintRemoval } from '../../../nodepool/spec/edits.ts';
 import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
 import { countProblem, MAX_SETTLE_SECONDS } from '../../../nodepool/spec/validation.ts';
 import type { NodePoolSpec, StartupTaint } from '../../../nodepool/types.ts';
@@ -148,7 +148,7 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
     ...(flags.noexecute ? { noExecute: flags.noexecute } : {}),
     ...(flags.annotation ? { annotations: parseAnnotations(flags.annotation) } : {}),
     ...(flags['startup-taint'] ? { startupTaints: parseStartupTaints(flags['startup-taint']) } : {}),
-    ...rolloutOf(flags),
+    ...editRollout(undefined, rolloutEdits(flags)),
     ...(flags.paused ? { paused: true } : {}),
   };
 }
@@ -170,24 +170,25 @@ export function editsFromFlags(flags: PoolFlags): SpecEdits {
     handler: flags.handler,
     unmanaged: flags.unmanaged,
     noExecute: flags.noexecute,
-    rollout: rolloutOf(flags).rollout,
+    rollout: rolloutEdits(flags),
     paused: flags.paused,
   };
 }
 
 // `--max-concurrent`, `--canary` and `--settle`: fields of spec.rollout.
 
-function rolloutOf(flags: PoolFlags): Pick<NodePoolSpec, 'rollout'> {
-  const { 'max-concurrent': maxConcurrent, canary, settle } = flags;
-  const rollout = {
+/** null removes the field. */
+function rolloutEdits({ 'max-concurrent': maxConcurrent, canary, settle }: PoolFlags): SpecEdits['rollout'] {
+  return {
     ...(maxConcurrent === undefined ? {} : { maxConcurrent: parseCount(maxConcurrent, '--max-concurrent', 1) }),
     ...(canary === undefined ? {} : { canary: parseCount(canary, '--canary', 0) }),
-    ...(settle === undefined ? {} : { settleSeconds: parseSettle(settle) }),
+    ...(settle === undefined ? {} : { settleSeconds: settle === '' ? null : parseSettle(settle) }),
   };
-  return Object.keys(rollout).length > 0 ? { rollout } : {};
 }
 
-function parseCount(text: string, flag: string, least: 0 | 1): number | string {
+function parseCount(text: string, flag: string, least: 0 | 1): number | string | null {
+  // A canary of 0 is none.
+  if (text === '' || (least === 0 && /^0+%?$/.test(text))) return null;
   const value = /^\d+$/.test(text) ? Number(text) : text;
   const problem = countProblem(value, least);
   if (problem !== undefined) throw new NodepoolError('usage', `${flag}: ${problem}`, 'write it like 2 or 25%');

@@ -39,7 +39,7 @@ test('edits set fields, and remove them with null', () => {
     handler: undefined,
     unmanaged: undefined,
     noExecute: undefined,
-    rollout: undefined,
+    rollout: {},
     paused: undefined,
   });
   assert.equal(editsFromFlags({ noexecute: 'Drain' }).noExecute, 'Drain');
@@ -50,12 +50,20 @@ test('rollout flags set the fields of the rollout', () => {
   const flags = { 'max-concurrent': '25%', canary: '1', settle: '2m' };
   const rollout = { maxConcurrent: '25%', canary: 1, settleSeconds: 120 };
   assert.deepEqual(specFromFlags({ ...flags, paused: true }), { rollout, paused: true });
-  assert.deepEqual(specFromFlags({ canary: '0' }), { rollout: { canary: 0 } });
+  assert.deepEqual(specFromFlags({ canary: '0' }), {});
   const edited = (spec: NodePoolSpec, given: Parameters<typeof editsFromFlags>[0]) =>
     applyEdits(spec, editsFromFlags(given)).spec;
   assert.deepEqual(edited({ rollout: { canary: 2, stopOnNotReady: false } }, flags), {
     rollout: { ...rollout, stopOnNotReady: false },
   });
+  const none = { 'max-concurrent': '', canary: '0', settle: '' };
+  assert.deepEqual(edited({ rollout }, none), {}, 'no field is left');
+  assert.deepEqual(edited({ rollout }, { canary: '0%' }), { rollout: { maxConcurrent: '25%', settleSeconds: 120 } });
+  assert.deepEqual(edited({ rollout: { canary: 1, stopOnNotReady: false } }, none), {
+    rollout: { stopOnNotReady: false },
+  });
+  assert.deepEqual(edited({ rollout: {} }, none), { rollout: {} });
+  assert.deepEqual(edited({}, none), {});
   assert.deepEqual(edited({}, { paused: true }), { paused: true });
   assert.deepEqual(edited({ paused: true }, { paused: false }), {});
   assert.deepEqual(edited({ paused: true }, {}), { paused: true });
@@ -64,7 +72,6 @@ test('rollout flags set the fields of the rollout', () => {
       { 'max-concurrent': '0' },
       '--max-concurrent: 0 must be a number from 1 to 1000000 or a percentage from 1% to 100%',
     ],
-    [{ canary: '' }, '--canary: "" must be a number from 0 to 1000000 or a percentage from 0% to 100%'],
     [{ canary: '101%' }, '--canary: "101%" must be a number from 0 to 1000000 or a percentage from 0% to 100%'],
     [{ settle: '25h' }, '--settle: "25h" must be whole seconds, and 24h at most'],
     [{ settle: '1500ms' }, '--settle: "1500ms" must be whole seconds, and 24h at most'],
