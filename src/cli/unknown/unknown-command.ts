@@ -8,6 +8,8 @@ const LABEL =
   "BIN edit NAME --label KEY=VALUE for labels of the pool's nodes; kubectl label npool for labels of the pool itself";
 const SCALE = 'BIN add NAME NODE... for existing nodes; a pool creates no machines';
 const CONTEXT = 'kubectl config use-context NAME, or --context NAME with any command: BIN get --context NAME';
+const NAMESPACE =
+  'BIN get; pools have no namespace. Other objects: kubectl config set-context --current --namespace=NAME';
 const MAINTENANCE = 'BIN cordon or drain NAME --reason TEXT --until TIME; BIN uncordon NAME ends the maintenance';
 const COPY = 'BIN get NAME -o yaml > FILE, change the name in FILE, then BIN create -f FILE';
 
@@ -104,6 +106,11 @@ const INSTEAD: Record<string, string> = {
   context: CONTEXT,
   contexts: CONTEXT,
   'use-context': CONTEXT,
+  ns: NAMESPACE,
+  namespace: NAMESPACE,
+  namespaces: NAMESPACE,
+  plugin: 'kubectl plugin list',
+  plugins: 'kubectl plugin list',
   maintenance: MAINTENANCE,
   maintain: MAINTENANCE,
   'api-resources': 'kubectl api-resources --api-group=nodes.lailin.xyz',

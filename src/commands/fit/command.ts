@@ -81,14 +81,20 @@ function requestsIn(flags: Record<'cpu' | 'memory' | 'gpu', string | undefined>)
   if (cpu === undefined && memory === undefined && gpu === undefined) return undefined;
   checkQuantity('--cpu', cpu, '2 or 500m');
   checkQuantity('--memory', memory, '8Gi');
+  if (gpu !== undefined && /^0+$/.test(gpu)) throw notPositive('--gpu', gpu);
   if (gpu !== undefined && !/^[1-9]\d{0,5}$/.test(gpu)) throw notAmount('--gpu', gpu, '1');
   return { cpu, memory, gpu };
 }
 
 function checkQuantity(flag: string, text: string | undefined, example: string): void {
   if (text === undefined) return;
-  const isAmount = /\d/.test(text) && (quantityOf(text)?.unscaled ?? 0n) > 0n;
-  if (!isAmount) throw notAmount(flag, text, example);
+  const quantity = /\d/.test(text) ? quantityOf(text) : undefined;
+  if (quantity === undefined) throw notAmount(flag, text, example);
+  if (quantity.unscaled <= 0n) throw notPositive(flag, text);
+}
+
+function notPositive(flag: string, text: string): NodepoolError {
+  return new NodepoolError('usage', `${flag}: "${text}" is not more than 0`, `leave out ${flag}, or request more`);
 }
 
 function notAmount(flag: string, text: string, example: string): NodepoolError {

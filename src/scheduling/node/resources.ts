@@ -44,9 +44,9 @@ function shortText(name: string, requested: bigint, free: bigint): string {
   return `${requestedText} requested, ${freeText} free`;
 }
 
-/** Two amounts to compare, in the same unit of CPU. */
+/** Two amounts to compare; CPU in cores, as different pools are compared too. */
 export function amountTexts(name: string, a: bigint, b: bigint): [string, string] {
-  if (name === 'cpu' && (a % 1000n !== 0n || b % 1000n !== 0n)) return [`${a}m`, `${b}m`];
+  if (name === 'cpu') return [`${Number(a) / 1000}`, `${Number(b) / 1000}`];
   return [amountText(name, a), amountText(name, b)];
 }
 

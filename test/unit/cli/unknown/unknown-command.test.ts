@@ -30,6 +30,8 @@ const cases: [name: string, expected: RegExp][] = [
     'maintenance',
     /next: kubectl nodepool cordon or drain NAME --reason TEXT --until TIME; kubectl nodepool uncordon NAME ends the maintenance$/,
   ],
+  ['ns', /next: kubectl nodepool get; pools have no namespace/],
+  ['plugin', /next: kubectl plugin list$/],
   ['crete', /^unknown command "crete"; did you mean "create"\?$/],
   ['constructor', /^unknown command "constructor"$/],
   ['--tokne=secret', /^unknown flag --tokne before the command; /],
