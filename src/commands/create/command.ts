@@ -36,7 +36,7 @@ const NOT_ASKED = 'note: --dry-run=client does not ask the cluster; --dry-run=se
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
   static override description =
-    `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here. Only --dry-run=server looks for existing pools and nodes; --dry-run=client does not ask the cluster.
+    `Only 'reconcile' changes nodes. --dry-run=client does not ask the cluster.
 ${EXIT_STATUS}`;
   static override examples = [
     {
