@@ -30,7 +30,7 @@ import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../shared/spec/pool
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool in an editor or by flags.';
   static override description =
-    `Without flags, edit opens KUBE_EDITOR, EDITOR or vi. With flags, edit changes only the named fields; an empty value of --max-concurrent, --canary or --settle removes the field. Concurrent changes are never overwritten. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
+    `Without flags, edit opens KUBE_EDITOR, EDITOR or vi. Flags change only the named fields; an empty rollout flag removes its field. Concurrent changes are never overwritten. Only 'reconcile' changes nodes.
 
 ${EXIT_STATUS}`;
   static override examples = [

@@ -79,7 +79,7 @@ export const createPoolFlags = {
   canary: Flags.string({ ...GROUP, summary: 'Rollout: members to change first.', helpValue: 'N|%' }),
   settle: Flags.string({
     ...GROUP,
-    summary: 'Rollout: how long Ready members must stay so.',
+    summary: 'Rollout: how long members must stay Ready.',
     helpValue: 'TIME',
   }),
   paused: Flags.boolean({ ...GROUP, summary: 'Write nothing to nodes until resumed.' }),
