@@ -42,7 +42,7 @@ Exit codes: 0 all nodes are drained, 1 some are not, 2 usage, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes draining, failed or NotReady; implies --rolling.',
+      summary: 'Nodes that may be draining or NotReady at once.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
