@@ -8,7 +8,7 @@ import type { ManifestObject } from '../../../kube/resources/manifests.ts';
 import { ForbiddenError } from '../../../nodepool/errors.ts';
 import { defined, isObject } from '../../../nodepool/json.ts';
 import { resourceOf } from '../../../nodepool/text.ts';
-import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
+import { CONTROLLER_NAMESPACE, LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
 import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
@@ -120,9 +120,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   adopt: LOOK,
   'adopt --create': [...LOOK, `create ${POOLS}`],
   'adopt with kubelet labels': PROTECTION,
-  edit: [`get,patch ${POOLS}`],
-  // For a spec that no reconcile has saved; without it, `rollout undo` does not find it.
-  'edit with unsaved spec': [`create ${REVISIONS}`],
+  // The revision is of a spec that no reconcile has saved; without it, `rollout undo` does not find that spec.
+  edit: [`get,patch ${POOLS}`, `create ${REVISIONS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'edit with kubelet labels': [...LOOK, ...PROTECTION],
@@ -147,8 +146,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   rollout: [`get,patch ${POOLS}`],
   'rollout resume with NoExecute': [...LOOK, ...PODS],
   'rollout history': [`list ${REVISIONS}`],
-  'rollout undo': [`list ${REVISIONS}`],
-  'rollout undo with unsaved spec': [`create ${REVISIONS}`],
+  'rollout undo': [`list,create ${REVISIONS}`],
   'rollout undo with NoExecute': [...LOOK, ...PODS],
   'rollout undo with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'rollout with NotReady nodes': ['list nodes'],
@@ -181,7 +179,11 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'drain --disable-eviction': ['delete pods'],
   // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`.
   'drain --check-fit': ['list pods'],
-  wait: [`get,list,watch ${POOLS}`],
+  // Without the leases, a warning says that it is unknown whether a controller runs.
+  wait: [
+    `get,list,watch ${POOLS}`,
+    ...[CONTROLLER_NAMESPACE, LEASE_NAMESPACE].map(namespace => `get leases.coordination.k8s.io@${namespace} ${LEASE}`),
+  ],
   install: [`get,create,patch ${CRD}`, `list ${POOLS}`],
   uninstall: [
     `get,delete ${CRD}`,
