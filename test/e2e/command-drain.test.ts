@@ -164,7 +164,7 @@ test('--node drains some members, --rolling cordons each in its turn', async () 
   assert.deepEqual(await closed(), ['w-1', 'w-3']);
   assert.match(
     rolling.stderr,
-    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned/m,
+    /^Draining 2 nodes of pool worker, at most 1 at a time, including failed and NotReady nodes; each node is cordoned/m,
   );
   assert.match(
     rolling.stderr,

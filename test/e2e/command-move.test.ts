@@ -253,7 +253,7 @@ test('add and move ask before a control-plane node joins, and scripts need --yes
     { name: 'a' },
   );
   await testEnv.pool('gpu', GPU);
-  const asked = `2 nodes (cp, ${name}) run the control plane and would get the labels and taints of the pool`;
+  const asked = `2 nodes (cp, ip-10-0-1-15…) run the control plane and would get the labels and taints of the pool`;
   await refused(
     ['add', 'gpu', 'a', 'cp', name],
     1,
