@@ -41,7 +41,7 @@ export function quotaLimit(
     ];
     // A quota with a pod scope counts no claims.
     const usage = new Map([
-      ...(wanted.every(scope => isInScope(spec, scope)) ? ofPod : []),
+      ...(wanted.every(scope => isInScope(spec, scope, read)) ? ofPod : []),
       ...(wanted.length === 0 ? ofClaims : []),
     ]);
     for (const [resource, each] of usage) {
@@ -108,6 +108,7 @@ function claimUsage({ volumes = [] }: RawPodSpec, read: ReadQuantity, defaultCla
 function isInScope(
   spec: RawPodSpec,
   { scopeName, operator, values = [] }: { scopeName?: string; operator?: string; values?: string[] },
+  read: ReadQuantity,
 ): boolean {
   switch (scopeName) {
     case 'Terminating':
@@ -115,9 +116,9 @@ function isInScope(
     case 'NotTerminating':
       return spec.activeDeadlineSeconds === undefined;
     case 'BestEffort':
-      return isBestEffort(spec);
+      return isBestEffort(spec, read);
     case 'NotBestEffort':
-      return !isBestEffort(spec);
+      return !isBestEffort(spec, read);
     case 'CrossNamespacePodAffinity':
       return selectsNamespaces(spec);
     case 'PriorityClass': {
@@ -131,12 +132,12 @@ function isInScope(
   }
 }
 
-/** By the rules of the QoS class: no container has requests or limits of CPU or memory. */
-function isBestEffort({ containers = [], initContainers = [], resources }: RawPodSpec): boolean {
+/** By the rules of the QoS class: no container has requests or limits of CPU or memory; "0" counts as none. */
+function isBestEffort({ containers = [], initContainers = [], resources }: RawPodSpec, read: ReadQuantity): boolean {
   const lists = [resources, ...[...containers, ...initContainers].map(container => container.resources)];
-  return lists.every(list =>
-    [list?.requests, list?.limits].every(of => of?.cpu === undefined && of?.memory === undefined),
-  );
+  return lists
+    .flatMap(list => [list?.requests, list?.limits])
+    .every(of => ['cpu', 'memory'].every(name => (amountIn(of, name, read) ?? ZERO).unscaled <= 0n));
 }
 
 function selectsNamespaces({ affinity }: RawPodSpec): boolean {

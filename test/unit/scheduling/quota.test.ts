@@ -90,6 +90,18 @@ const CASES: [string, RawPodSpec, RawQuota, [string, number] | undefined][] = [
     undefined,
   ],
   [
+    'the scope BestEffort applies to a pod that requests 0',
+    asks({ cpu: '0' }),
+    quota({ pods: '2' }, {}, { scopes: ['BestEffort'] }),
+    ['pods', 2],
+  ],
+  [
+    'the scope NotBestEffort does not apply to a pod that requests 0',
+    asks({ cpu: '0', memory: '0Mi' }),
+    quota({ pods: '2' }, {}, { scopes: ['NotBestEffort'] }),
+    undefined,
+  ],
+  [
     'the scope Terminating does not apply to a pod without a deadline',
     ASKS,
     quota({ pods: '1' }, {}, { scopes: ['Terminating'] }),
