@@ -3,7 +3,7 @@ import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
 import type { Storage } from './volumes/storage.ts';
-import { defaultClass } from './volumes/volumes.ts';
+import { defaultClass, hasProvisioner } from './volumes/volumes.ts';
 
 export interface ClusterFacts {
   /** Whether the labels of namespaces were read. */
@@ -58,10 +58,13 @@ export function notJudged(
   for (const { name = '', ephemeral } of spec.volumes ?? []) {
     const className =
       ephemeral?.volumeClaimTemplate?.spec?.storageClassName ?? (storage && defaultClass(storage)) ?? '';
-    if (ephemeral === undefined || storage === undefined || storage.classes.get(className)?.waits) continue;
+    const storageClass = storage?.classes.get(className);
+    if (ephemeral === undefined || storage === undefined || storageClass?.waits) continue;
     const why =
       className === '' ? 'it names no StorageClass' : `its StorageClass ${className} does not wait for the pod`;
-    texts.push(`the future zone of the volume of ${name}: ${why}`);
+    if (hasProvisioner(storageClass)) texts.push(`the future zone of the volume of ${name}: ${why}`);
+    else if ([...storage.volumes.values()].some(volume => volume.className === className && volume.nodeTerms))
+      texts.push(`which existing volume ${name} gets: ${why}`);
   }
   const bound = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => {
     const claim = storage?.claims.get(`${metadata.namespace}/${persistentVolumeClaim?.claimName}`);

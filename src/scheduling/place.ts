@@ -23,12 +23,47 @@ export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapsho
   return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
 }
 
-/** Like place(). The judge can be reused unless replicas depend on each other. @param limits 1 for a DaemonSet */
+interface PlaceLimits {
+  limit?: number;
+  /** 1 for a DaemonSet. */
+  perNode?: number;
+}
+
+/** Like place(). The judge can be reused unless replicas depend on each other. */
 export function placeBy(
   judge: Judge,
   nodes: Iterable<string>,
   snapshot: Snapshot,
-  { limit = Infinity, perNode = Infinity }: { limit?: number; perNode?: number } = {},
+  limits: PlaceLimits = {},
+): PlacedReplicas {
+  const names = [...nodes];
+  const early = leastOfEarly(judge, names, snapshot, limits);
+  const found = placeInAnyOrder(judge, names, snapshot, limits);
+  const { least, most } = found.bounds;
+  return { ...found, bounds: { least: Math.min(least, early), most } };
+}
+
+/** How many replicas fit wherever their volumes are, if the server binds some claims before the scheduler decides. */
+function leastOfEarly(judge: Judge, names: readonly string[], snapshot: Snapshot, { perNode }: PlaceLimits): number {
+  if (judge.pod.claims.length === 0) return Infinity;
+  const used = judge.volumes.usedUpEarly(names.flatMap(name => snapshot.nodes.get(name)?.node ?? []));
+  if (used === undefined) return Infinity;
+  const isOther = judge.spread.isSelfMatching || judge.affinity.isSelfMatching || perNode !== undefined;
+  if (used.isLost || used.isShared || !used.isOne || isOther) return 0;
+  const rooms = new Map([...used.limits.keys()].map(group => [group, 0]));
+  for (const { node, room } of sitesOf(judge, names, snapshot, alone(judge.pod))) {
+    const group = used.groups.get(node.name);
+    if (group !== undefined && judge.takesNext(node)) rooms.set(group, (rooms.get(group) ?? 0) + room);
+  }
+  const short = [...rooms].filter(([group, room]) => room < (used.limits.get(group) ?? 0));
+  return Math.min(...short.map(([, room]) => room));
+}
+
+function placeInAnyOrder(
+  judge: Judge,
+  nodes: readonly string[],
+  snapshot: Snapshot,
+  { limit = Infinity, perNode = Infinity }: PlaceLimits,
 ): PlacedReplicas {
   const { pod } = judge;
   const most = Math.min(perNode, alone(pod));

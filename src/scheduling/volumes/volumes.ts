@@ -13,8 +13,8 @@ import type { Node } from '../../nodepool/types.ts';
 import type { RawVolume } from '../pod/raw-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { ClaimUse, PodTraits, UnfitReason } from '../types.ts';
-import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
-import { isReachable, isWithin, NodesByLabel, otherZone, VolumesByNode } from './volume-places.ts';
+import { type Claim, NO_STORAGE, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
+import { isReachable, isWithin, NodesByLabel, otherZone, VolumesByNode, zonesOf } from './volume-places.ts';
 
 export { isWithin, zonesOf } from './volume-places.ts';
 
@@ -62,13 +62,13 @@ export class PodVolumes {
     this.#nodes = snapshot.nodes;
     this.#taken = new Set(snapshot.takenVolumes);
     const claims = pod.claims.map((use): NamedClaim => ({ use, claim: claimOf(pod, use, storage) }));
-    const words = firstProblem(claims, storage);
+    const words = firstProblem(claims, storage, this.#taken);
     this.refusal = words === undefined ? undefined : { rule: 'claims', words };
     if (this.refusal !== undefined) return;
     for (const { use, claim } of claims) {
       if (claim === undefined) continue;
       if (claim.isBound) this.#addBound(claim);
-      else if (storage.classes.get(claim.className)?.waits) this.#waiting.push({ use, claim });
+      else this.#waiting.push({ use, claim });
       if (use.template !== undefined) continue;
       const key = `${claim.namespace}/${claim.name}`;
       if (claim.accessModes.includes('ReadWriteOncePod') && snapshot.isClaimUsed(key)) this.#usedClaim = claim.name;
@@ -163,6 +163,24 @@ export class PodVolumes {
     // The first replica determines which of them a shared claim takes.
     isShared ||= this.#waiting.some(({ use, claim }) => use.template === undefined && !this.#isMade(claim));
     return { groups, limits, isShared, volumes: users.size };
+  }
+
+  /**
+   * The server binds a claim whose class does not wait before the scheduler sees its pod, to any free volume.
+   * Undefined: no such claim, or every volume reaches all of the nodes. `isLost`: perhaps no node reaches a volume.
+   */
+  usedUpEarly(nodes: readonly Node[]): (VolumeLimits & { isLost: boolean; isOne: boolean }) | undefined {
+    const early = this.#waiting.filter(({ claim }) => !this.#storage.classes.get(claim.className)?.waits);
+    const used = early.length === 0 ? undefined : this.usedUp(nodes);
+    if (used === undefined) return undefined;
+    const volumes = early
+      .flatMap(waiting => this.#suitable(waiting).volumes)
+      .filter(({ name }) => !this.#taken.has(name));
+    if (volumes.every(volume => nodes.every(node => isWithin(volume, node)))) return undefined;
+    const isLost = volumes.some(
+      volume => zonesOf(volume.labels).length > 0 || this.#nodesReaching(volume).length === 0,
+    );
+    return { ...used, isLost, isOne: this.#waiting.length === 1 };
   }
 
   /** How many replicas the volumes reachable from the node serve. @param own claims of each replica */
@@ -298,6 +316,7 @@ export interface SharedBinding {
 
 /** Volumes for a waiting claim. */
 interface SuitableVolumes {
+  volumes: readonly Volume[];
   /** Volumes reserved for the claim. */
   reserved: readonly Volume[];
   byNode: VolumesByNode;
@@ -328,8 +347,10 @@ function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Cla
   if (use.template === undefined) return storage.claims.get(`${namespace}/${use.name}`);
   const { storageClassName = defaultClass(storage), ...template } = use.template;
   const claim = readClaim({ metadata: { namespace }, spec: { ...template, storageClassName } });
-  // For an immediate-binding class, only the provisioner knows where the volume will be.
-  return storage.classes.get(claim.className)?.waits ? claim : undefined;
+  const storageClass = storage.classes.get(claim.className);
+  // Only the provisioner of a class that does not wait knows where the volume will be.
+  const isUnknown = storage === NO_STORAGE || (hasProvisioner(storageClass) && !storageClass?.waits);
+  return isUnknown ? undefined : claim;
 }
 
 /** Whether a recreated pod can use its volumes on the node: bound ones, and new ones from templates. */
@@ -355,7 +376,7 @@ export function defaultClass({ classes }: Storage): string {
 }
 
 /** In the order of the scheduler's plugins. */
-function firstProblem(claims: readonly NamedClaim[], storage: Storage): string | undefined {
+function firstProblem(claims: readonly NamedClaim[], storage: Storage, taken: ReadonlySet<string>): string | undefined {
   const named = claims.filter(({ use }) => use.template === undefined);
   for (const { use, claim } of named) if (claim === undefined) return `persistentvolumeclaim "${use.name}" not found`;
   for (const { claim } of named) {
@@ -366,7 +387,12 @@ function firstProblem(claims: readonly NamedClaim[], storage: Storage): string |
   }
   const isImmediate = ({ claim }: NamedClaim) =>
     claim !== undefined && !claim.isBound && !(storage.classes.get(claim.className)?.waits && claim.volumeName === '');
-  if (named.some(isImmediate)) return 'pod has unbound immediate PersistentVolumeClaims';
+  const isStuck = ({ use, claim }: NamedClaim) =>
+    use.template !== undefined &&
+    claim !== undefined &&
+    !storage.classes.get(claim.className)?.waits &&
+    suitableVolumes(claim, storage).volumes.every(({ name }) => taken.has(name));
+  if (named.some(isImmediate) || claims.some(isStuck)) return 'pod has unbound immediate PersistentVolumeClaims';
   for (const { claim } of named) {
     const name = claim?.volumeName ?? '';
     if (name !== '' && !storage.volumes.has(name)) return `persistentvolume "${name}" not found`;
@@ -374,9 +400,13 @@ function firstProblem(claims: readonly NamedClaim[], storage: Storage): string |
   return undefined;
 }
 
+export function hasProvisioner({ provisioner }: Pick<StorageClass, 'provisioner'> = { provisioner: '' }): boolean {
+  return provisioner !== '' && provisioner !== 'kubernetes.io/no-provisioner';
+}
+
 function canProvision(storageClass: StorageClass | undefined, { labels }: Pick<Node, 'labels'>): boolean {
-  const { provisioner = '', allowedTopologies = [] } = storageClass ?? {};
-  if (provisioner === '' || provisioner === 'kubernetes.io/no-provisioner') return false;
+  const { allowedTopologies = [] } = storageClass ?? {};
+  if (!hasProvisioner(storageClass)) return false;
   if (allowedTopologies.length === 0) return true;
   return allowedTopologies.some(
     term => term.length > 0 && term.every(({ key, values }) => values.includes(ownValue(labels, key) ?? '\0')),
@@ -420,7 +450,7 @@ function suitableVolumes(claim: Claim, storage: Storage): SuitableVolumes {
   if (suitable === undefined) {
     const volumes = volumesFor(claim, storage);
     const reserved = volumes.filter(volume => isReservedFor(volume, claim));
-    suitable = { reserved, byNode: new VolumesByNode(volumes) };
+    suitable = { volumes, reserved, byNode: new VolumesByNode(volumes) };
     ofStorage.set(key, suitable);
   }
   return suitable;

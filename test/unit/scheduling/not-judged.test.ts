@@ -15,9 +15,11 @@ const STORED = {
   storage: {
     claims: new Map([['default/data', readClaim({ metadata: { name: 'data' }, spec: { volumeName: 'pv' } })]]),
     volumes: new Map([['pv', readVolume({ metadata: { name: 'pv' }, spec: { awsElasticBlockStore: {} } })]]),
-    classes: new Map([['now', readStorageClass({ metadata: { name: 'now' }, volumeBindingMode: 'Immediate' })]]),
+    classes: new Map([['now', readStorageClass({ metadata: { name: 'now' }, provisioner: 'example.com/disk' })]]),
   },
 };
+
+const local = readVolume({ spec: { nodeAffinity: { required: {} } } });
 
 const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: ClusterFacts][] = [
   ['names nothing for a pod without requests', {}, undefined],
@@ -54,9 +56,15 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
     STORED,
   ],
   [
-    'names the zone of a new claim without a class',
+    'names the choice of the server among existing volumes of one node each',
     { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: '' } } } }] },
-    /the future zone of the volume of v: it names no StorageClass/,
+    /^volume limits of [^;]*; which existing volume v gets: it names no StorageClass$/,
+    { ...ALL, storage: { ...STORED.storage, volumes: new Map([['local', local]]) } },
+  ],
+  [
+    'names nothing about a new claim that no volume can serve',
+    { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'other' } } } }] },
+    /^volume limits of [^;]*$/,
     STORED,
   ],
   [

@@ -69,6 +69,7 @@ const CLASSES: RawStorageClass[] = [
     provisioner: 'kubernetes.io/no-provisioner',
     volumeBindingMode: 'WaitForFirstConsumer',
   },
+  { metadata: { name: 'early' }, provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'Immediate' },
   { metadata: { name: 'now' }, provisioner: 'example.com/disk', volumeBindingMode: 'Immediate' },
   { metadata: { name: 'anywhere' }, provisioner: 'example.com/disk', volumeBindingMode: 'WaitForFirstConsumer' },
   {
@@ -255,6 +256,13 @@ const CASES: [string, RawPodSpec, RawClaim[], RawVolumeObject[], string | string
     [],
     [[], [], []],
   ],
+  ...['early', '', 'other'].map((storageClassName): (typeof CASES)[number] => [
+    `an ephemeral volume of the class "${storageClassName}" needs a free volume, because none is provisioned`,
+    { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: { storageClassName } } } }] },
+    [],
+    [volume('v'), volume('w', { storageClassName }, {}, { phase: 'Bound' })],
+    IMMEDIATE,
+  ]),
 ];
 
 for (const [name, spec, claims, volumes, expected] of CASES) {
@@ -302,6 +310,23 @@ test('an ephemeral volume does not use the claim that has the name of the volume
 test('the number of replicas that share an unbound claim is uncertain, because the first one binds the claim', () => {
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.deepEqual(place(pod(data), ['a1', 'b1'], where).bounds, { least: 10, most: 20 });
+});
+
+test('replicas use up the volumes that the server binds before it schedules the pods', () => {
+  const names = NODES.map(({ name }) => name);
+  const boundsOf = (volumes: RawVolumeObject['spec'][], storageClassName = 'early', room = '10') => {
+    const spec = { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: { storageClassName } } } }] };
+    const all = volumes.map((each, at) => volume(`v${at}`, { storageClassName, ...each }));
+    const nodes = NODES.map(node => ({ ...node, allocatable: { cpu: '4', pods: node.name === 'b1' ? room : '10' } }));
+    return place(pod(spec), names, snapshot(nodes, [], storage([], all))).bounds;
+  };
+  assert.deepEqual(boundsOf([onRack('1'), onRack('2')]), { least: 2, most: 2 });
+  assert.deepEqual(boundsOf([{}], ''), { least: 1, most: 1 });
+  assert.deepEqual(boundsOf([{}, {}, {}], 'other'), { least: 3, most: 3 });
+  // The first claims may get the volumes of the node that has room for one pod.
+  assert.deepEqual(boundsOf([onRack('1'), onRack('2'), onRack('2')], 'early', '1'), { least: 1, most: 2 });
+  assert.deepEqual(boundsOf([onRack('1'), onRack('9')]), { least: 0, most: 1 });
+  assert.deepEqual(boundsOf([onRack('1', '2'), onRack('2', '3')]), { least: 0, most: 2 });
 });
 
 test('an ephemeral volume without a class gets the newest default class', () => {
