@@ -92,17 +92,33 @@ export class Snapshot {
   add(pod: PlacedPod, nodeName: string): void {
     const state = this.nodes.get(nodeName);
     if (state === undefined) return;
-    state.pods++;
-    addRequests(state.requested, pod.requests, 1n);
-    for (const port of pod.hostPorts) state.hostPorts.push(port);
-    for (const disk of pod.disks) state.disks.push(disk);
-    this.#useClaims(pod, 1);
+    this.hold(pod, nodeName);
     if (this.#isCounted(pod)) this.#placesOf(pod).push(state);
     if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).push(state);
   }
 
   /** Undoes an add() of the same pod. */
   remove(pod: PlacedPod, nodeName: string): void {
+    const state = this.nodes.get(nodeName);
+    if (state === undefined) return;
+    this.release(pod, nodeName);
+    if (this.#isCounted(pod)) removeFirst(this.#placesOf(pod), other => other === state);
+    if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
+  }
+
+  /** Like add(), without the pod's effect on spread and affinity. */
+  hold(pod: PlacedPod, nodeName: string): void {
+    const state = this.nodes.get(nodeName);
+    if (state === undefined) return;
+    state.pods++;
+    addRequests(state.requested, pod.requests, 1n);
+    for (const port of pod.hostPorts) state.hostPorts.push(port);
+    for (const disk of pod.disks) state.disks.push(disk);
+    this.#useClaims(pod, 1);
+  }
+
+  /** Undoes a hold() of the same pod. */
+  release(pod: PlacedPod, nodeName: string): void {
     const state = this.nodes.get(nodeName);
     if (state === undefined) return;
     state.pods--;
@@ -112,8 +128,6 @@ export class Snapshot {
     }
     for (const disk of pod.disks) removeFirst(state.disks, other => JSON.stringify(other) === JSON.stringify(disk));
     this.#useClaims(pod, -1);
-    if (this.#isCounted(pod)) removeFirst(this.#placesOf(pod), other => other === state);
-    if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
   }
 
   /** Call once the pods that affect spread and affinity are known: count() then adds them, add() only new pods. */

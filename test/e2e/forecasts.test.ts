@@ -255,24 +255,57 @@ describe('forecasts equal what kube-scheduler and the workload controllers do', 
     await api().expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/gpu');
   });
 
-  test('a pod that preemption has nominated to a node takes room there', async () => {
+  test('a pod of another scheduler takes no room on the node that it is nominated to', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(4) });
     const path = '/api/v1/namespaces/default/pods';
     await api().expect('POST', path, {
       metadata: { name: 'next' },
-      // Nobody schedules it.
       spec: { schedulerName: 'nobody', containers: [container('3')] },
     });
-    const spec = { containers: [container('1')] };
-    const web: Workload = { kind: 'Deployment', name: 'web', replicas: 4, spec };
-    const before = await forecaster().forecast(web);
-    assert.deepEqual([before.least, before.most], [4, 4]);
-    assert.match(before.text, /^Not considered: a Pending pod may take this room first: default\/next\.$/m);
     await api().expect('PATCH', `${path}/next/status`, { status: { nominatedNodeName: 'n1' } });
-    const { least, most, text } = await forecaster().forecast(web);
-    assert.deepEqual([least, most], [1, 1], text);
-    assert.doesNotMatch(text, /Pending/);
+    const spec = { containers: [container('1')] };
+    const text = /^Not considered: a Pending pod may take this room first: default\/next\.$/m;
+    await check({ kind: 'Deployment', name: 'web', replicas: 4, spec }, 4, 4, text);
     await api().expect('DELETE', `${path}/next?gracePeriodSeconds=0`);
+  });
+
+  test('a pod that preemption has nominated to a node takes room there, but no pod may be near it yet', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(4) })));
+    const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+    await api().expect('POST', classes, { metadata: { name: 'high' }, value: 1000 });
+    const path = '/api/v1/namespaces/default/pods';
+    const onFirst = (cpu: string) => ({ nodeSelector: { [HOST]: 'n1' }, containers: [container(cpu)] });
+    // The finalizer keeps the preempted pod, so the other one stays nominated.
+    await api().expect('POST', path, {
+      metadata: { name: 'low', finalizers: ['example.com/stay'] },
+      spec: { terminationGracePeriodSeconds: 0, ...onFirst('3') },
+    });
+    const podOf = async (name: string) =>
+      (await api().expect('GET', `${path}/${name}`)) as {
+        spec: { nodeName?: string };
+        status: { nominatedNodeName?: string };
+      };
+    await eventually('it has a node', async () => (await podOf('low')).spec.nodeName === 'n1');
+    await api().expect('POST', path, {
+      metadata: { name: 'next', labels: { app: 'db' } },
+      spec: { priorityClassName: 'high', ...onFirst('2') },
+    });
+    await eventually('it is nominated', async () => (await podOf('next')).status.nominatedNodeName === 'n1');
+    const spec = { containers: [container('1')] };
+    await check({ kind: 'Deployment', name: 'web', replicas: 8, spec }, 4, 4, /^4 of 8 replicas fit\.$/m);
+    const beside = { containers: [container('100m')], ...near('podAffinity', HOST, { app: 'db' }) };
+    await check({ kind: 'Deployment', name: 'near', replicas: 2, spec: beside }, 0, 0, /^0 of 2 replicas fit\.$/m);
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: HOST,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['db', 'even'] }] },
+    };
+    const even = { containers: [container('100m')], topologySpreadConstraints: [constraint] };
+    await check({ kind: 'Deployment', name: 'even', replicas: 6, spec: even }, 1, 1, /^1 of 6 replicas fit\.$/m);
+    await api().expect('PATCH', `${path}/low`, { metadata: { finalizers: [] } });
+    await api().expect('DELETE', `${path}?gracePeriodSeconds=0`);
+    await api().expect('DELETE', `${classes}/high`);
   });
 
   test('a pod with spec.nodeName fits on a cordoned node, because it skips the scheduler', async () => {

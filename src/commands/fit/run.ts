@@ -20,7 +20,7 @@ import { placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-p
 import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import { replicaLabels, replicasDiffer } from '../../scheduling/spread/replicas.ts';
-import type { Pod } from '../../scheduling/types.ts';
+import type { Pod, UnfitReason } from '../../scheduling/types.ts';
 import { defaultClass } from '../../scheduling/volumes/volumes.ts';
 import { selectExistingPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
@@ -125,10 +125,16 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   );
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
   const fits = rehearsals.map(({ subject, pod, refused, unknown }): PodFit => {
-    const nominated = addNominated(pending, subject.pod, snapshot);
     const { daemon } = subject;
-    const { rows, total } = rowsOf(daemon === undefined ? pod : pinned(pod), sites, snapshot, daemon?.template);
-    for (const each of nominated) snapshot.remove(each.pod, each.node);
+    const asked = daemon === undefined ? pod : pinned(pod);
+    const nominated = new Nominated(
+      pending.filter(other => isNominated(other, subject.pod)),
+      asked,
+      snapshot,
+    );
+    for (const each of nominated.pods) snapshot.hold(each.pod, each.node);
+    const { rows, total } = rowsOf(asked, sites, snapshot, daemon?.template, nominated);
+    for (const each of nominated.pods) snapshot.release(each.pod, each.node);
     const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
     const quota = quotaOf(subject, ofNamespace.quotas, snapshot);
     const wanted = options.replicas ?? 1;
@@ -143,7 +149,8 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
         ...replicasText(pod, snapshot),
-        ...pendingText(competing),
+        ...nominated.notJudged,
+        ...pendingText(competing.filter(other => !isNominated(other, subject.pod))),
       ],
     };
   });
@@ -194,24 +201,64 @@ function quotaOf(
 
 // Pods that are not bound to a node yet.
 
-/** Like the scheduler: pods of the same or a higher priority for which it has preempted others on a node. */
-function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapshot: Snapshot): KeptPod[] {
-  const read = quantityReader();
-  const nominated = pending.flatMap((raw): KeptPod[] => {
-    const { nominatedNodeName: node = '' } = raw.status ?? {};
-    return node === '' || (raw.spec?.priority ?? 0) < (spec.priority ?? 0)
-      ? []
-      : [{ pod: readPlacedPod(raw, read, () => {}), node }];
-  });
-  for (const { pod, node } of nominated) snapshot.add(pod, node);
-  return nominated;
+const SCHEDULER = 'default-scheduler';
+
+/** The scheduler keeps the room that it has made by preemption, unless the pod has a higher priority. */
+function isNominated({ spec = {}, status }: RawPod, pod: RawPod): boolean {
+  const { schedulerName = SCHEDULER, priority = 0 } = spec;
+  const isKnown = Boolean(status?.nominatedNodeName) && schedulerName === SCHEDULER;
+  return isKnown && priority >= (pod.spec?.priority ?? 0);
+}
+
+/**
+ * Like RunFilterPluginsWithNominatedPods: a node must take the pod with and without the pods nominated to it. Those of
+ * other nodes do not count.
+ */
+class Nominated {
+  readonly pods: readonly KeptPod[];
+  readonly #reasons = new Map<string, UnfitReason[]>();
+  readonly #counted: readonly KeptPod[];
+
+  constructor(pending: readonly RawPod[], pod: Pod, snapshot: Snapshot) {
+    const read = quantityReader();
+    this.pods = pending.map(raw => {
+      return { pod: readPlacedPod(raw, read, () => {}), node: raw.status?.nominatedNodeName ?? '' };
+    });
+    for (const [node, pods] of Map.groupBy(this.pods, each => each.node)) {
+      if (!snapshot.nodes.has(node)) continue;
+      for (const each of pods) snapshot.add(each.pod, node);
+      this.#reasons.set(node, new Judge(pod, snapshot).firstWhyNot(node));
+      for (const each of pods) snapshot.remove(each.pod, node);
+    }
+    this.#counted = this.pods.filter(
+      each =>
+        this.#reasons.get(each.node)?.length === 0 &&
+        each.pod.namespace === pod.namespace &&
+        pod.spread.some(({ selector }) => matchesQuery(selector, each.pod.labels)),
+    );
+  }
+
+  whyNot(node: string): readonly UnfitReason[] {
+    return this.#reasons.get(node) ?? [];
+  }
+
+  /** Placed replicas change the skew with and without a nominated pod: only the first one is certain. */
+  bounds({ least, most }: Bounds): Bounds {
+    return { least: this.#counted.length === 0 ? least : Math.min(1, least), most };
+  }
+
+  get notJudged(): string[] {
+    const names = this.#counted.map(({ pod }) => `${pod.namespace}/${pod.name}`);
+    if (names.length === 0) return [];
+    return [`replicas after the first: topology spread counts pods nominated to nodes: ${firstFew(names, MAX_PODS)}`];
+  }
 }
 
 /** Pending pods that some of the nodes accepts by its own rules, regardless of free room. */
 function competingPods(pending: readonly RawPod[], nodes: readonly Node[], { parts }: Snapshot): RawPod[] {
   const found = new Map<object, boolean>();
-  return pending.filter(({ spec = {}, status }) => {
-    if ((spec.schedulingGates ?? []).length > 0 || status?.nominatedNodeName) return false;
+  return pending.filter(({ spec = {} }) => {
+    if ((spec.schedulingGates ?? []).length > 0) return false;
     const placement = parts.first(placementOf(spec));
     const named = nodeNamesIn(placement.nodeTerms);
     const takes = found.get(placement) ?? nodes.some(node => firstNodeRefusal(node, placement, named) === undefined);
@@ -288,24 +335,26 @@ function rowsOf(
   sites: readonly { pool: string | undefined; nodes: readonly string[] }[],
   snapshot: Snapshot,
   daemon: RawPodSpec | undefined,
+  nominated: Nominated,
 ): { rows: FitRow[]; total: FitRow } {
   const judge = new Judge(pod, snapshot);
   const isDependent = judge.isSelfMatching;
   const differ = judge.replicasDiffer;
   const limits = daemon === undefined ? {} : { perNode: 1 };
-  const refusedBy = (name: string) => {
+  const refusedBy = (name: string): readonly UnfitReason[] => {
     const node = snapshot.nodes.get(name)?.node;
-    return daemon === undefined || node === undefined ? undefined : whyNoDaemon(daemon, node);
+    const refusal = daemon === undefined || node === undefined ? undefined : whyNoDaemon(daemon, node);
+    return refusal === undefined ? nominated.whyNot(name) : [refusal];
   };
   const placed = (nodes: readonly string[]) =>
-    placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits).bounds;
+    nominated.bounds(placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits).bounds);
   const rows = sites.map(({ pool, nodes }): FitRow & { open: string[] } => {
     const reasons = new FitReasons();
     const refusals = new Map(nodes.map(node => [node, refusedBy(node)]));
-    const open = nodes.filter(node => refusals.get(node) === undefined);
+    const open = nodes.filter(node => refusals.get(node)?.length === 0);
     const takers = nodes.filter(node => {
-      const refusal = refusals.get(node);
-      return reasons.add(refusal === undefined ? judge.firstWhyNot(node) : [refusal]);
+      const refusal = refusals.get(node) ?? [];
+      return reasons.add(refusal.length === 0 ? judge.firstWhyNot(node) : refusal);
     });
     const replicas = takers.length === 0 && !differ ? NO_REPLICAS : placed(open);
     return { pool, nodes: nodes.length, takers: takers.length, replicas, reasons, open };

@@ -112,3 +112,55 @@ test('of Pending pods, those that no chosen node takes by its own rules do not c
   });
   assert.match(text, /^Not considered: a Pending pod may take this room first: default\/next\.$/m);
 });
+
+/** A pod of app=next that preemption has nominated to n1. */
+const nominated = (spec: RawPodSpec) => ({
+  ...raw(spec, { name: 'next', labels: { app: 'next' } }),
+  status: { nominatedNodeName: 'n1' },
+});
+
+test('a pod nominated to a node takes room there, unless another scheduler is responsible for it', async () => {
+  const documents = [workload('Deployment', asks({ cpu: '1' }))];
+  const own = await told(documents, { pending: [nominated(asks({ cpu: '3' }))] });
+  assert.match(own, /^1 of 4 replicas fit\.$/m);
+  assert.doesNotMatch(own, /Pending/);
+  const other = await told(documents, { pending: [nominated({ ...asks({ cpu: '3' }), schedulerName: 'nobody' })] });
+  assert.match(other, /^4 replicas fit\.$/m);
+  assert.match(other, /^Not considered: a Pending pod may take this room first: default\/next\.$/m);
+});
+
+test('a pod nominated to a node keeps others away, but nothing may rely on it', async () => {
+  const nodes = ['n1', 'n2'].map(name => site(name, { labels: { zone: 'a' } }));
+  const numberOf = async (spec: RawPodSpec, of: RawPodSpec = {}) => {
+    const text = await told([workload('Deployment', { ...asks({ cpu: '1' }), ...spec })], {
+      nodes,
+      pending: [nominated(of)],
+    });
+    return text.match(/^(.*) of 4 replicas fit\.$/m)?.[1] ?? text;
+  };
+  assert.equal(await numberOf({ affinity: { podAffinity: term({ app: 'next' }) } }), '0');
+  const rule = (topologyKey: string) => ({
+    podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: {} }] },
+  });
+  assert.equal(await numberOf({ affinity: rule(HOST) }), '1');
+  // Its own rule about the zone counts only on its node.
+  assert.match(await numberOf({}, { affinity: rule('zone') }), /^4 replicas fit\.$/m);
+});
+
+test('topology spread counts a nominated pod only on its node', async () => {
+  const constraint = {
+    maxSkew: 1,
+    topologyKey: HOST,
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] },
+  };
+  const documents = [workload('Deployment', { ...asks({ cpu: '1' }), topologySpreadConstraints: [constraint] })];
+  const nodes = ['n1', 'n2'].map(name => site(name));
+  // n1 has no room beside it, and n2 takes one replica more than n1 has pods.
+  const full = await told(documents, { nodes, pending: [nominated(asks({ cpu: '4' }))] });
+  assert.match(full, /^1 of 4 replicas fit\.$/m);
+  const running = [raw({ nodeName: 'n2' })];
+  const unsure = await told(documents, { nodes, placed: running, pending: [nominated({})] });
+  assert.match(unsure, /^Between 1 and 4 of 4 replicas fit\.$/m);
+  assert.match(unsure, /^Not considered: replicas after the first: topology spread counts pods nominated to nodes: /m);
+});
