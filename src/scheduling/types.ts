@@ -39,6 +39,8 @@ export interface ReplicaLabels {
   keys: readonly string[];
   /** All labels of another replica. */
   ofNext: Record<string, string>;
+  /** And those that it gets from its node. */
+  placed: Record<string, string>;
   /** Terms and spread constraints that use such labels, with these labels removed. */
   named: readonly PodTerm[];
   /** Terms with the pod's own value of such labels (matchLabelKeys, mismatchLabelKeys), with these labels removed. */

@@ -19,7 +19,13 @@ import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
 import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
-import { replicaLabels, replicasDiffer } from '../../scheduling/spread/replicas.ts';
+import {
+  copiedLabels,
+  replicaLabels,
+  replicasDiffer,
+  usesCopiedLabels,
+  withoutCopiedLabels,
+} from '../../scheduling/spread/replicas.ts';
 import type { Pod, UnfitReason } from '../../scheduling/types.ts';
 import { defaultClass } from '../../scheduling/volumes/volumes.ts';
 import { selectExistingPools } from '../shared/pools/load-cluster-state.ts';
@@ -44,6 +50,7 @@ export interface FitOptions {
 export interface FitDeps {
   cluster: ClusterReader;
   scheduling(): Promise<SchedulingPort>;
+  serverVersion(): Promise<string>;
 }
 
 export interface FitRow {
@@ -88,7 +95,9 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     'requests' in options.of
       ? { subjects: [requestsSubject(options.of.requests, (await cluster)[1], options, port)], others: [] }
       : await subjectsOf({ ...options, of: options.of }, port);
-  const rehearsals = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
+  const rehearsals = await Promise.all(
+    subjects.map(async subject => copying(await rehearsed(subject, port), cluster, deps)),
+  );
   const isReplaced = replacedBy(subjects);
   const snapshotOptions = {
     pods: rehearsals.map(({ pod }) => pod),
@@ -282,6 +291,26 @@ async function deviceClassesOf(trials: readonly FitTrial[], port: SchedulingPort
   if (!isAsked) return new Set();
   const found = await permitted(port.deviceResources());
   return new Set('value' in found ? found.value : []);
+}
+
+/** The minor version of Kubernetes 1.x. */
+const COPIES_SINCE = 35;
+
+/** Adds the labels that the server copies from the node to each replica, if rules use them. */
+async function copying(
+  trial: FitTrial,
+  cluster: Promise<readonly [unknown, Node[]]>,
+  deps: FitDeps,
+): Promise<FitTrial> {
+  const { subject } = trial;
+  if (!usesCopiedLabels(subject.pod)) return trial;
+  const version = await permitted(deps.serverVersion());
+  const minor = 'value' in version ? /^v?1\.(\d+)/.exec(version.value)?.[1] : undefined;
+  if (minor !== undefined && Number(minor) < COPIES_SINCE) return trial;
+  const [, nodes] = await cluster;
+  const created = subject.exists ? { ...subject, pod: withoutCopiedLabels(subject.pod) } : subject;
+  const replicas = replicaLabels(created.pod, subject.labelsOfNext ?? {}, copiedLabels(nodes));
+  return { ...trial, pod: { ...read(created), replicas } };
 }
 
 interface FitTrial {

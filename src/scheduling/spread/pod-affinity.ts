@@ -78,8 +78,10 @@ export class PodAffinity {
     const { affinity, antiAffinity } = pod;
     this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));
     const next = { namespace: pod.namespace, labels: pod.replicas?.ofNext ?? pod.labels };
-    this.#isNearNext = affinity.length > 0 && affinity.every(term => selects(term, next, snapshot));
-    this.#farFromNext = antiAffinity.filter(term => selects(term, next, snapshot));
+    const placed = { namespace: pod.namespace, labels: pod.replicas?.placed ?? pod.labels };
+    this.#isNearNext = affinity.length > 0 && affinity.every(term => selects(term, placed, snapshot));
+    // The rules of the next replica and those of the placed one apply.
+    this.#farFromNext = antiAffinity.filter(term => [next, placed].some(each => selects(term, each, snapshot)));
     if (affinity.length > 0 || antiAffinity.length > 0) this.#countRunning(snapshot);
     for (const { term, nodes } of snapshot.antiAffinity(pod.labels)) {
       if (!selects(term, pod, snapshot)) continue;

@@ -44,7 +44,7 @@ class TopologyDomains {
     this.constraint = constraint;
     this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
     this.countsNext =
-      matchesQuery(constraint.selector, pod.replicas?.ofNext ?? pod.labels) && !isEmpty(constraint.selector ?? {});
+      matchesQuery(constraint.selector, pod.replicas?.placed ?? pod.labels) && !isEmpty(constraint.selector ?? {});
   }
 
   /** @param pods at least 0 */
@@ -122,8 +122,9 @@ export class TopologySpread {
   get counting(): SpreadState[] {
     return this.#domains
       .filter(({ countsNext }) => countsNext)
-      .map(({ constraint: { topologyKey, maxSkew, minDomains }, counts }) => {
-        return { topologyKey, maxSkew, counts, isShort: counts.size < minDomains };
+      .map(({ constraint: { topologyKey, maxSkew, minDomains }, counts, selfMatch }) => {
+        // A replica that does not count itself may exceed the skew by one.
+        return { topologyKey, maxSkew: maxSkew + 1 - selfMatch, counts, isShort: counts.size < minDomains };
       });
   }
 

@@ -6,8 +6,8 @@ import type { Node } from '../../../src/nodepool/types.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
 import { place } from '../../../src/scheduling/place.ts';
 import type { RawPod, RawPodSpec, RawVolume } from '../../../src/scheduling/pod/raw-pod.ts';
-import { replicaLabels } from '../../../src/scheduling/spread/replicas.ts';
-import type { Pod } from '../../../src/scheduling/types.ts';
+import { copiedLabels, replicaLabels } from '../../../src/scheduling/spread/replicas.ts';
+import type { Pod, ReplicaLabels } from '../../../src/scheduling/types.ts';
 import {
   NO_STORAGE,
   readClaim,
@@ -205,22 +205,31 @@ test('the number of replicas is within the bounds for every order of nodes', () 
 });
 
 const INDEX = 'apps.kubernetes.io/pod-index';
+const ZONE = 'topology.kubernetes.io/zone';
 const REPLICAS = 4;
 
-/** A workload whose pods are told apart by a label. */
-function randomSet(random: Random): Pick<Case, 'nodes' | 'running' | 'spec'> {
-  const nodes = Array.from({ length: 1 + random(3) }, (_, at) =>
-    site(`n${at}`, { labels: { zone: `z${random(2)}` }, allocatable: { cpu: `${random(4)}`, pods: '10' } }),
-  );
+function zoneOf(node: Node | undefined): Record<string, string> {
+  const zone = node?.labels[ZONE];
+  return zone === undefined ? {} : { [ZONE]: zone };
+}
+
+type Labels = (index: number, node?: Node) => Record<string, string>;
+
+/** A workload whose pods are told apart by a label. @param labelsOf a replica, and of one that runs on a node */
+function randomSet(random: Random, key: string, labelsOf: Labels): Pick<Case, 'nodes' | 'running' | 'spec'> {
+  const nodes = Array.from({ length: 1 + random(3) }, (_, at) => {
+    const zone = `${random(2)}`;
+    const labels = { zone, ...(random(6) === 0 ? {} : { [ZONE]: zone }) };
+    return site(`n${at}`, { labels, allocatable: { cpu: `${random(4)}`, pods: '10' } });
+  });
   const selector = () => {
     const value = `${random(3)}`;
-    const matchExpressions = [{ key: INDEX, operator: ['In', 'NotIn', 'Exists'][random(3)] ?? '', values: [value] }];
-    return (
-      [WEB, { matchLabels: { ...WEB.matchLabels, [INDEX]: value } }, { ...WEB, matchExpressions }][random(3)] ?? WEB
-    );
+    const operator = ['In', 'NotIn', 'Exists', 'DoesNotExist'][random(4)] ?? '';
+    const matchExpressions = [{ key, operator, values: [value] }];
+    return [WEB, { matchLabels: { ...WEB.matchLabels, [key]: value } }, { ...WEB, matchExpressions }][random(3)] ?? WEB;
   };
   // The server takes a key in the selector or in one of these lists.
-  const ownKeys = () => [{ matchLabelKeys: [INDEX] }, { mismatchLabelKeys: [INDEX] }][random(2)];
+  const ownKeys = () => [{ matchLabelKeys: [key] }, { mismatchLabelKeys: [key] }][random(2)];
   const rule = (own = ownKeys()) => ({
     topologyKey: ['zone', 'kubernetes.io/hostname'][random(2)] ?? '',
     ...(random(3) === 0 ? { labelSelector: WEB, ...own } : { labelSelector: selector() }),
@@ -235,35 +244,39 @@ function randomSet(random: Random): Pick<Case, 'nodes' | 'running' | 'spec'> {
     ...(random(3) === 0
       ? {
           topologySpreadConstraints: [
-            { ...rule({ matchLabelKeys: [INDEX] }), maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' },
+            { ...rule({ matchLabelKeys: [key] }), maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' },
           ],
         }
       : {}),
   };
   const far = { affinity: { podAntiAffinity: terms() } };
-  const other = () => (random(2) === 0 ? pod(far, { labels: { app: 'other' } }) : replica({}, 1 + random(2)));
-  const running = nodes.flatMap(({ name }): [string, Pod][] => (random(5) === 0 ? [[name, other()]] : []));
+  const running = nodes.flatMap((node): [string, Pod][] => {
+    if (random(5) !== 0) return [];
+    return [
+      [
+        node.name,
+        random(2) === 0 ? pod(far, { labels: { app: 'other' } }) : pod({}, { labels: labelsOf(1 + random(2), node) }),
+      ],
+    ];
+  });
   return { nodes, running, spec };
 }
 
-function replica(spec: RawPodSpec, index: number): Pod {
-  return pod(spec, { labels: { app: 'web', [INDEX]: `${index}` } });
-}
-
 /** How many of the replicas are placed in the end, whichever of them and of the nodes the scheduler takes first. */
-function everyTurn({ nodes, running, spec }: Pick<Case, 'nodes' | 'running' | 'spec'>): Set<number> {
+function everyTurn({ nodes, running, spec }: Pick<Case, 'nodes' | 'running' | 'spec'>, labelsOf: Labels): Set<number> {
   const [ends, seen] = [new Set<number>(), new Set<string>()];
   const from = (taken: readonly (string | undefined)[]): void => {
     if (seen.has(taken.join())) return;
     seen.add(taken.join());
-    const placed = taken.flatMap((node, at): [string, Pod][] =>
-      node === undefined ? [] : [[node, replica(spec, at)]],
-    );
+    const placed = taken.flatMap((name, at): [string, Pod][] => {
+      const node = nodes.find(each => each.name === name);
+      return node === undefined ? [] : [[node.name, pod(spec, { labels: labelsOf(at, node) })]];
+    });
     const where = snapshot(nodes, [...running, ...placed]);
     let isEnd = true;
     for (let at = 0; at < REPLICAS; at++) {
       if (taken[at] !== undefined) continue;
-      const judge = new Judge(replica(spec, at), where);
+      const judge = new Judge(pod(spec, { labels: labelsOf(at) }), where);
       for (const { name } of nodes) {
         if (judge.whyNot(name).length > 0) continue;
         isEnd = false;
@@ -276,15 +289,15 @@ function everyTurn({ nodes, running, spec }: Pick<Case, 'nodes' | 'running' | 's
   return ends;
 }
 
-test('the number of replicas with different labels is within the bounds for every order of replicas', () => {
+function checkSets(key: string, labelsOf: Labels, replicasOf: (raw: RawPod, nodes: readonly Node[]) => ReplicaLabels) {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const next = seeded(seed);
   const random: Random = below => Math.floor(next() * below);
   for (let at = 0; at < 300; at++) {
-    const one = randomSet(random);
-    const ends = everyTurn(one);
-    const raw: RawPod = { metadata: { namespace: 'default', labels: { app: 'web', [INDEX]: '0' } }, spec: one.spec };
-    const asked = { ...replica(one.spec, 0), replicas: replicaLabels(raw, { [INDEX]: '1' }) };
+    const one = randomSet(random, key, labelsOf);
+    const ends = everyTurn(one, labelsOf);
+    const raw: RawPod = { metadata: { namespace: 'default', labels: labelsOf(0) }, spec: one.spec };
+    const asked = { ...pod(one.spec, { labels: labelsOf(0) }), replicas: replicasOf(raw, one.nodes) };
     const names = one.nodes.map(({ name }) => name);
     const { bounds } = place(asked, names, snapshot(one.nodes, one.running));
     const [least, most] = [Math.min(bounds.least, REPLICAS), Math.min(bounds.most, REPLICAS)];
@@ -292,4 +305,14 @@ test('the number of replicas with different labels is within the bounds for ever
     const isWithin = [...ends].every(end => least <= end && end <= most);
     assert.ok(isWithin, textOf({ ...one, storage: NO_STORAGE }, found));
   }
+}
+
+test('the number of replicas with different labels is within the bounds for every order of replicas', () => {
+  const labelsOf = (index: number) => ({ app: 'web', [INDEX]: `${index}` });
+  checkSets(INDEX, labelsOf, raw => replicaLabels(raw, { [INDEX]: '1' }));
+});
+
+test('the number of replicas that get labels of their nodes is within the bounds for every order', () => {
+  const labelsOf: Labels = (_, node) => ({ app: 'web', ...zoneOf(node) });
+  checkSets(ZONE, labelsOf, (raw, nodes) => replicaLabels(raw, {}, copiedLabels(nodes)));
 });

@@ -21,13 +21,14 @@ interface Cluster {
   nodes?: ReturnType<typeof site>[];
   placed?: RawPod[];
   pending?: RawPod[];
+  version?: string;
   set?: Awaited<ReturnType<SchedulingPort['setRevision']>>;
 }
 
 /** The text of `fit -f`. */
 async function told(
   documents: ReturnType<typeof workload>[],
-  { nodes = [site('n1')], placed = [], pending = [], set }: Cluster,
+  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3' }: Cluster,
   replicas = 4,
 ): Promise<string> {
   const port: Partial<SchedulingPort> = {
@@ -42,6 +43,7 @@ async function told(
   const deps = {
     cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => nodes } },
     scheduling: async () => port,
+    serverVersion: async () => version,
   } as unknown as FitDeps;
   const { fits } = await fit(
     { of: { documents }, namespace: undefined, pools: [], selector: undefined, replicas },
@@ -163,4 +165,24 @@ test('topology spread counts a nominated pod only on its node', async () => {
   const unsure = await told(documents, { nodes, placed: running, pending: [nominated({})] });
   assert.match(unsure, /^Between 1 and 4 of 4 replicas fit\.$/m);
   assert.match(unsure, /^Not considered: replicas after the first: topology spread counts pods nominated to nodes: /m);
+});
+
+test('rules apply to the zone that the server copies to placed pods, from Kubernetes 1.35 on', async () => {
+  const ZONE = 'topology.kubernetes.io/zone';
+  const nodes = ['n1', 'n2'].map((name, at) => site(name, { labels: { [ZONE]: `z${at}` } }));
+  const labelSelector = { matchExpressions: [{ key: ZONE, operator: 'Exists' }] };
+  const far = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: HOST, labelSelector }] };
+  const documents = [workload('Deployment', { ...asks({ cpu: '1' }), affinity: { podAntiAffinity: far } })];
+  assert.match(await told(documents, { nodes }), /^2 of 4 replicas fit\.$/m);
+  assert.match(await told(documents, { nodes, version: 'v1.34.1' }), /^4 replicas fit\.$/m);
+  const constraint = { maxSkew: 1, topologyKey: HOST, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+  const even = workload('Deployment', { ...asks({ cpu: '2' }), topologySpreadConstraints: [constraint] });
+  // The next replica does not count itself, so a node may have two more than the other.
+  const full = site('n3', { labels: { [ZONE]: 'z3' }, allocatable: { cpu: '0', pods: '10' } });
+  assert.match(await told([even], { nodes: [...nodes.slice(0, 1), full] }), /^2 of 4 replicas fit\.$/m);
+  const placed = [raw({ nodeName: 'n1' }, { labels: { [ZONE]: 'z0' } })];
+  assert.match(await told(documents, { nodes, placed }), /^1 of 4 replicas fit\.$/m);
+  const uneven = await told(documents, { nodes: [...nodes, site('n3')] });
+  assert.match(uneven, /^Between 1 and 4 of 4 replicas fit\.$/m);
+  assert.match(uneven, /^Not considered: replicas after the first: rules name labels that differ between replicas\.$/m);
 });
