@@ -41,7 +41,7 @@ export class Judge {
     this.volumes = new PodVolumes(pod, snapshot);
     this.refusal =
       pod.nodeName !== undefined
-        ? undefined
+        ? (this.volumes.refusal ?? this.volumes.refusalWithoutScheduler)
         : (gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal));
   }
 
@@ -73,7 +73,7 @@ export class Judge {
 
   /** Whether the placement of one replica affects the next. */
   get isSelfMatching(): boolean {
-    if (this.pod.nodeName !== undefined) return false;
+    if (this.pod.nodeName !== undefined) return this.volumes.isSelfMatching;
     return this.spread.isSelfMatching || this.affinity.isSelfMatching || this.volumes.isSelfMatching;
   }
 
@@ -101,7 +101,7 @@ export class Judge {
 
   /** Whether the node still takes the next replica after those placed, ignoring resources. */
   takesNext(node: Node): boolean {
-    if (this.pod.nodeName !== undefined) return true;
+    if (this.pod.nodeName !== undefined) return this.volumes.judge(node).length === 0;
     if (this.spread.judge(node) !== undefined || this.affinity.judge(node).length > 0) return false;
     if (this.pod.claims.length === 0) return true;
     return this.volumes.judge(node).length === 0 && this.volumes.judgeZone(node) === undefined;
@@ -111,8 +111,8 @@ export class Judge {
     if (this.refusal !== undefined) yield this.refusal;
     yield* this.#fixedReasons(state);
     yield* judgeResources(this.pod.requests, state);
-    if (this.pod.nodeName !== undefined) return;
     yield* this.#volumeReasons(state);
+    if (this.pod.nodeName !== undefined) return;
     yield* some(this.spread.judge(state.node));
     yield* this.affinity.judge(state.node);
   }
@@ -136,7 +136,11 @@ export class Judge {
   }
 
   *#volumeReasons({ node, disks }: NodeState): Generator<UnfitReason> {
-    if (this.pod.nodeName !== undefined) return;
+    if (this.pod.nodeName !== undefined) {
+      // The kubelet mounts a volume only on its nodes.
+      yield* this.volumes.judge(node);
+      return;
+    }
     if (this.pod.disks.length > 0) yield* some(judgeDisks(this.pod.disks, disks));
     if (this.pod.claims.length === 0) return;
     yield* some(this.volumes.judgeUse());

@@ -75,6 +75,14 @@ export class PodVolumes {
     }
   }
 
+  /** For a pod with spec.nodeName: nobody provisions a volume, or binds one, without a node that the scheduler chose. */
+  get refusalWithoutScheduler(): UnfitReason | undefined {
+    const isLeft = ({ claim }: WaitingClaim) =>
+      claim.selectedNode === undefined && this.#storage.classes.get(claim.className)?.waits;
+    if (!this.#waiting.some(isLeft)) return undefined;
+    return { rule: 'claims', words: 'no scheduler chooses the node of its unbound PersistentVolumeClaims' };
+  }
+
   /** Whether a placed pod affects the next one of its kind: it binds their claim, or takes a volume. */
   get isSelfMatching(): boolean {
     return this.#waiting.some(({ use, claim }) => use.template === undefined || !this.#isMade(claim));

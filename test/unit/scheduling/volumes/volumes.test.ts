@@ -312,6 +312,25 @@ test('the number of replicas that share an unbound claim is uncertain, because t
   assert.deepEqual(place(pod(data), ['a1', 'b1'], where).bounds, { least: 10, most: 20 });
 });
 
+test('a pod with spec.nodeName needs claims that are bound without the scheduler, to volumes that its node reaches', () => {
+  const ofClass = (storageClassName: string): RawPodSpec => ({
+    volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: { storageClassName } } } }],
+  });
+  const judged = (spec: RawPodSpec, claims: RawClaim[], volumes: RawVolumeObject[]) => {
+    const where = snapshot(NODES, [], storage(claims, volumes));
+    const asked = pod({ ...spec, nodeName: 'a1' });
+    return [place(asked, ['a1'], where).replicas, ...words(asked, 'a1', where)];
+  };
+  const left = 'no scheduler chooses the node of its unbound PersistentVolumeClaims';
+  assert.deepEqual(judged(data, [claim()], [volume('v')]), [0, left]);
+  assert.deepEqual(judged(ofClass('anywhere'), [], []), [0, left]);
+  assert.deepEqual(judged(data, [], []), [0, 'persistentvolumeclaim "data" not found']);
+  assert.deepEqual(judged(data, [boundTo('v')], [volume('v', onRack('2'))]), [0, AFFINITY]);
+  assert.deepEqual(judged(data, [boundTo('v')], [volume('v', onRack('1'))]), [10]);
+  assert.deepEqual(judged(ofClass('now'), [], []), [10]);
+  assert.deepEqual(judged(ofClass('early'), [], [volume('v', { storageClassName: 'early' })]), [1]);
+});
+
 test('replicas use up the volumes that the server binds before it schedules the pods', () => {
   const names = NODES.map(({ name }) => name);
   const boundsOf = (volumes: RawVolumeObject['spec'][], storageClassName = 'early', room = '10') => {
