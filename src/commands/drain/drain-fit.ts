@@ -8,6 +8,7 @@ import { CORDONED, toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
+import type { ExceededQuota } from '../../scheduling/exceeded-quotas.ts';
 import { byNotJudged, notJudgedFinder, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
@@ -51,10 +52,11 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   );
   const keep = (pod: Pod) => evicted.has(podName(pod));
   const port = await ports.scheduling();
-  const [{ snapshot, kept, knows }, waiting, jobs] = await Promise.all([
+  const [{ snapshot, kept, knows }, waiting, jobs, quotas] = await Promise.all([
     readSnapshot(ports.cluster.nodes.list(), { pods: [], keep, judgesKept: true }, port),
     port.pendingPods(),
     failingJobs([...evicted.values()], ports),
+    permitted(port.exceededQuotas()),
   ]);
   const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
   for (const { pod, node } of kept) snapshot.remove(pod, node);
@@ -79,15 +81,23 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const notJudged = [
     ...knows.refusals,
     ...jobs.notJudged,
+    ...('forbidden' in quotas ? [`ResourceQuotas: ${quotas.forbidden.oneLine}`] : []),
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
     ...[...(await notJudgedOf(moving, snapshot, port))].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
+  const refused = refusedBy('value' in quotas ? quotas.value : [], moving);
   const stuck = budgets.flatMap(budget => stuckText(budget, found.withoutPlace) ?? []);
   return {
     moving: moving.length,
     withoutPlace: found.withoutPlace.length,
-    uncertain: found.uncertain,
-    ...{ unfit: unfitLines(found.unfit), stuck, bound: found.bound, failed: jobs.failing.size, notJudged },
+    uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + refused.pods),
+    ...{
+      unfit: [...unfitLines(found.unfit), ...refused.lines],
+      stuck,
+      bound: found.bound,
+      failed: jobs.failing.size,
+      notJudged,
+    },
   };
 }
 
@@ -108,6 +118,19 @@ function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
     const { nominatedNodeName: node = '' } = raw.status ?? {};
     return node === '' ? [] : [{ pod: readPlacedPod(raw, read, () => {}), node }];
   });
+}
+
+/** Pods that quotas may keep from being created again. */
+function refusedBy(quotas: readonly ExceededQuota[], moving: readonly KeptPod[]): { pods: number; lines: string[] } {
+  const lines: string[] = [];
+  let pods = 0;
+  for (const [namespace, { length }] of Map.groupBy(moving, ({ pod }) => pod.namespace)) {
+    const exceeded = quotas.filter(quota => quota.namespace === namespace);
+    const most = (quota: ExceededQuota) => Math.min(length, quota.pods);
+    pods += Math.max(0, ...exceeded.map(most));
+    for (const quota of exceeded) lines.push(`${plural(most(quota), 'pod')} may not be created again: ${quota.text}`);
+  }
+  return { pods, lines };
 }
 
 // Jobs: an evicted pod counts as failed.

@@ -1,5 +1,7 @@
 /** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
 import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
+import { quantityReader } from '../../nodepool/quantity/amounts.ts';
+import { type ExceededQuota, exceededQuotas } from '../../scheduling/exceeded-quotas.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import type { RawQuota } from '../../scheduling/quota.ts';
 import type { CountedPod } from '../../scheduling/snapshot.ts';
@@ -77,6 +79,11 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
       api.list(inJson(PODS), (pod: RawPod) => pod, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }),
 
     quotas: namespace => api.list({ ...QUOTAS, namespace }, (quota: RawQuota) => quota),
+
+    async exceededQuotas() {
+      const read = quantityReader();
+      return (await api.list(QUOTAS, (quota: RawQuota) => exceededQuotas(quota, read))).flat();
+    },
 
     async deviceResources() {
       if (!(await api.isServed(DEVICE_CLASSES))) return [];
@@ -177,6 +184,8 @@ export interface SchedulingPort {
   /** Pods without a node. */
   pendingPods(): Promise<RawPod[]>;
   quotas(namespace: string): Promise<RawQuota[]>;
+  /** Of all namespaces. */
+  exceededQuotas(): Promise<ExceededQuota[]>;
   /** Extended resources that a DeviceClass provides; empty on servers without DeviceClasses. */
   deviceResources(): Promise<string[]>;
   /** The hash of the Deployment's revision with this pod template; undefined if there is none. */

@@ -2,13 +2,14 @@
  * How a change of nodes affects the cluster: pods of DaemonSets that start and stop, evicted pods and where they can
  * go, pods that would not be scheduled to their node again, and objects that select the changed labels.
  *
- * Not judged: admission, quotas and preemption; for new pods of DaemonSets, anything but resources and host ports.
+ * Not judged: admission and preemption; for new pods of DaemonSets, anything but resources and host ports.
  */
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
+import type { ExceededQuota } from '../exceeded-quotas.ts';
 import { Judge } from '../judge.ts';
 import { firstNodeRefusal, nodeNamesIn } from '../node/node-rules.ts';
 import { judgePorts, judgeResources } from '../node/resources.ts';
@@ -36,6 +37,7 @@ export interface PlannedImpact {
   parallel?: ReadonlySet<string>;
   /** Extended resources that a DeviceClass provides. */
   deviceResources?: ReadonlySet<string>;
+  quotas?: readonly ExceededQuota[];
   /** The nodes after the change, with all pods. Moves evicted pods. */
   snapshot: Snapshot;
   /** Collects garbage after thousands of pods. */
@@ -50,6 +52,7 @@ export function impactOf({
   budgets,
   parallel = new Set(),
   deviceResources = new Set(),
+  quotas = [],
   snapshot,
   collect = () => {},
 }: PlannedImpact): Impact {
@@ -127,7 +130,7 @@ export function impactOf({
     notJudged: notJudgedOf(
       [...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled),
       snapshot,
-      deviceResources,
+      { classes: deviceResources, quotas },
     ),
   };
 }

@@ -2,6 +2,7 @@
 import { ownValue } from '../../nodepool/json.ts';
 import { compareTexts } from '../../nodepool/text.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
+import type { ExceededQuota } from '../exceeded-quotas.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { byNotJudged, notJudgedFinder } from '../not-judged.ts';
 import type { Snapshot } from '../snapshot.ts';
@@ -194,10 +195,15 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
 export function notJudgedOf(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
-  classes: ReadonlySet<string>,
+  { classes, quotas }: { classes: ReadonlySet<string>; quotas: readonly ExceededQuota[] },
 ): NotJudged[] {
-  const textsOf = notJudgedFinder(snapshot, classes);
-  return [...byNotJudged(pods, ({ pod }) => textsOf(pod))].map(([what, some]) => ({ what, pods: byOwner(some) }));
+  const ofPod = notJudgedFinder(snapshot, classes);
+  const refusing = Map.groupBy(quotas, ({ namespace }) => namespace);
+  const textsOf = ({ pod }: RunningPod) => [
+    ...ofPod(pod),
+    ...(refusing.get(pod.namespace) ?? []).map(({ text }) => `${text}, which may keep pods from being created again`),
+  ];
+  return [...byNotJudged(pods, textsOf)].map(([what, some]) => ({ what, pods: byOwner(some) }));
 }
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {

@@ -229,6 +229,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
       const quotas = await schedulingPort(api, transport).quotas('default');
       return quotaLimit({ spec: { priorityClassName: 'x' } }, quotas, quantityReader(), '');
     },
+    (api, transport) => schedulingPort(api, transport).exceededQuotas(),
   ],
   deviceClass: [(api, transport) => schedulingPort(api, transport).deviceResources()],
   pending: [

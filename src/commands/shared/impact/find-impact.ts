@@ -76,6 +76,7 @@ export async function findImpact(
     budgets: read.budgets,
     parallel: read.parallel,
     deviceResources: read.deviceResources,
+    quotas: read.quotas,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...untemplated.selecting()],
     snapshot,
     collect: collectGarbage,

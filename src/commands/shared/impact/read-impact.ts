@@ -9,6 +9,7 @@ import { controllerOf, isCustomController, TEMPLATE_HASH } from '../../../nodepo
 import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import type { Node, RuntimeClass } from '../../../nodepool/types.ts';
+import type { ExceededQuota } from '../../../scheduling/exceeded-quotas.ts';
 import { recreations } from '../../../scheduling/impact/leaving-pods.ts';
 import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
@@ -56,6 +57,8 @@ export interface ReadImpact {
   parallel: ReadonlySet<string>;
   /** Extended resources that a DeviceClass provides; read only if moving pods request any. */
   deviceResources: ReadonlySet<string>;
+  /** Read only if pods move. */
+  quotas: readonly ExceededQuota[];
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
   warnings: Warning[];
@@ -100,11 +103,12 @@ export async function readAll(
   const movers = moving(here, snapshot.storage);
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
   const asksForDevices = movers.some(({ pod }) => [...pod.requests.keys()].some(name => name.includes('/')));
-  const [parallel, deviceResources] = await Promise.all([
+  const [parallel, deviceResources, quotas] = await Promise.all([
     isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
     asksForDevices
       ? reading('DeviceClasses', async () => new Set(await scheduling.deviceResources()), NO_SETS)
       : NO_SETS,
+    movers.length === 0 ? [] : reading<ExceededQuota[]>('ResourceQuotas', () => scheduling.exceededQuotas(), []),
     reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
@@ -112,7 +116,8 @@ export async function readAll(
   const added = new Map(runtimeClasses.map(({ metadata, scheduling = {} }) => [metadata.name, scheduling]));
   const schedulingOf = (name: string) => classes.get(name)?.after ?? added.get(name);
   const all = [...custom.selecting, ...templated.map(object => withRuntimeClass(object, schedulingOf))];
-  return { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, isKnown, warnings };
+  const known = { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, quotas };
+  return { ...known, isKnown, warnings };
 }
 
 /** Kinds that may have no pod for long, such as between two runs, or with 0 replicas. */

@@ -51,6 +51,7 @@ const IMPACT = [
   ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
   'list persistentvolumes',
   'list storageclasses.storage.k8s.io',
+  'list resourcequotas',
 ];
 /** For a pool with `noExecute: Drain`; if pods return to their node, also `list poddisruptionbudgets`. */
 const EVICT = [...PODS, 'create pods/eviction'];
@@ -178,7 +179,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'drain with volumes': ['list persistentvolumeclaims', 'list persistentvolumes'],
   'drain --disable-eviction': ['delete pods'],
   // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`.
-  'drain --check-fit': ['list pods'],
+  'drain --check-fit': ['list pods', 'list resourcequotas'],
   // Without the leases, a warning says that it is unknown whether a controller runs.
   wait: [
     `get,list,watch ${POOLS}`,

@@ -6,9 +6,12 @@ import type { PoolsDrainPlan } from '../../../../src/commands/drain/plan-drain.t
 import type { JobFacts } from '../../../../src/kube/resources/impact.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
+import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
+import { exceededQuotas } from '../../../../src/scheduling/exceeded-quotas.ts';
 import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
+import type { RawQuota } from '../../../../src/scheduling/quota.ts';
 import { NO_STORAGE, readStorageClass, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 import { asks, site } from '../../scheduling/fixtures.ts';
@@ -28,6 +31,7 @@ interface More {
   budgets?: Budget[];
   jobs?: Map<string, JobFacts>;
   pending?: RawPod[];
+  quotas?: RawQuota[];
 }
 
 const namespace = 'default';
@@ -52,7 +56,7 @@ function drainPod(pod: Placed): DrainPod {
 
 /** @param drained names of the nodes */
 async function drain(nodes: Node[], drained: string[], pods: Placed[], more: More = {}): Promise<DrainFit> {
-  const { storage = NO_STORAGE, budgets = [], jobs = new Map(), pending = [] } = more;
+  const { storage = NO_STORAGE, budgets = [], jobs = new Map(), pending = [], quotas = [] } = more;
   const leaving = nodes.filter(({ name }) => drained.includes(name));
   const plan = {
     pools: [{ nodes: leaving.map(node => ({ node, pods: pods.filter(({ on }) => on === node.name).map(drainPod) })) }],
@@ -68,6 +72,7 @@ async function drain(nodes: Node[], drained: string[], pods: Placed[], more: Mor
     },
     storage: async () => storage,
     pendingPods: async () => pending,
+    exceededQuotas: async () => quotas.flatMap(quota => exceededQuotas(quota, quantityReader())),
   };
   const ports = {
     cluster: { nodes: { list: async () => nodes } },
@@ -252,5 +257,27 @@ test('what is not judged is named as by fit', async () => {
     notJudged.includes(
       'the future zone of the volume of data: its StorageClass now does not wait for the pod, for default/a-0',
     ),
+  );
+});
+
+test('pods that an exceeded ResourceQuota may refuse are promised no place', async () => {
+  const pods = [0, 1, 2].map(at => ({ name: `w-${at}`, on: 'n1', spec: one }));
+  const nodes = [node('n1', '4'), node('n2', '4')];
+  const quota = (hard: Record<string, string>, used: Record<string, string>): RawQuota => {
+    return { metadata: { namespace, name: 'q' } as object, status: { hard, used } };
+  };
+  const drained = (...quotas: RawQuota[]) => drain(nodes, ['n1'], pods, { quotas });
+  const { unfit, ...found } = await drained(quota({ pods: '1' }, { pods: '3' }));
+  assert.deepEqual([found.withoutPlace, found.uncertain], [0, 2]);
+  assert.deepEqual(unfit, ['2 pods may not be created again: ResourceQuota default/q (pods: 3 used, 1 allowed)']);
+  const ofCpu = { 'requests.cpu': '1500m', services: '0', 'requests.storage': '1Gi' };
+  const used = { 'requests.cpu': '3', services: '2', 'requests.storage': '2Gi' };
+  assert.deepEqual(counts(await drained(quota(ofCpu, used))), [3, 0, 3]);
+  const others = quota({ pods: '3', services: '0' }, { pods: '3', services: '2' });
+  assert.deepEqual(counts(await drained(others)), [3, 0, 0]);
+  const elsewhere = quota({ pods: '1' }, { pods: '3' });
+  assert.deepEqual(
+    counts(await drained({ ...elsewhere, metadata: { namespace: 'x', name: 'q' } as object })),
+    [3, 0, 0],
   );
 });

@@ -5,6 +5,7 @@ import { renderImpact } from '../../../../src/commands/shared/impact/print-impac
 import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
 import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { makeStyle } from '../../../../src/print/style.ts';
+import type { ExceededQuota } from '../../../../src/scheduling/exceeded-quotas.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
@@ -41,7 +42,13 @@ function pod(at: number, more: RawPodSpec = {}): RunningPod {
 
 const budget = makeBudget({ namespace: 'shop', name: 'db', selector: { matchLabels: { app: 'db' } } });
 
-function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets = [budget]) {
+function impact(
+  pods: RunningPod[],
+  others: Node[],
+  isDrained: boolean,
+  budgets = [budget],
+  quotas: ExceededQuota[] = [],
+) {
   const meanwhile = isDrained ? { meanwhile: node('a', '8', [{ ...NO_EXECUTE, effect: 'NoSchedule' }]) } : {};
   const change: PlannedChange = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), ...meanwhile };
   const snapshot = new Snapshot([change.after, ...others]);
@@ -53,6 +60,7 @@ function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets 
     daemonSets: [],
     selecting: [],
     budgets,
+    quotas,
     snapshot,
   });
 }
@@ -294,4 +302,14 @@ test('a drain waits forever if no controller recreates the pods that a budget ne
     /find no place \(3 of them: no controller recreates them\): after 1 eviction, the drain waits/,
   );
   assert.deepEqual(impact(bare.slice(0, 1), [node('b', '8')], true).budgets, []);
+});
+
+test('an exceeded ResourceQuota of the namespace of evicted pods is named', () => {
+  const quotas = ['shop', 'x'].map(namespace => ({ namespace, text: `ResourceQuota ${namespace}/q`, pods: 1 }));
+  assert.deepEqual(impact([pod(0)], [node('b', '8')], false, [], quotas).notJudged, [
+    {
+      what: 'ResourceQuota shop/q, which may keep pods from being created again',
+      pods: [{ namespace: 'shop', owner: { kind: 'StatefulSet', name: 'db' }, pods: ['db-0'] }],
+    },
+  ]);
 });
