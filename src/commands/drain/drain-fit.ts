@@ -9,6 +9,8 @@ import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { ExceededQuota } from '../../scheduling/exceeded-quotas.ts';
+import { OpenNodes } from '../../scheduling/impact/open-nodes.ts';
+import { roomFor } from '../../scheduling/node/resources.ts';
 import { byNotJudged, notJudgedFinder, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
@@ -68,11 +70,11 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   });
   // Pods that tolerate the cordon may return to the drained node.
   const moving = recreated.filter(({ pod }) => !toleratesCordon(pod.placement));
-  const nominated = nominatedOf(waiting);
+  const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,
     others,
-    competing: [...recreated.filter(({ pod }) => toleratesCordon(pod.placement)), ...nominated],
+    competing: [...recreated.filter(({ pod }) => toleratesCordon(pod.placement)), ...nominated, ...pending],
     nominated,
     evicted: kept,
     budgets,
@@ -85,6 +87,8 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
     ...[...(await notJudgedOf(moving, snapshot, port))].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
+  const isFirst = found.uncertain > 0 && pending.length > 0;
+  const first = isFirst ? [`Pending pods may take room first: ${namesOf(pending)}`] : [];
   const refused = refusedBy('value' in quotas ? quotas.value : [], moving);
   const stuck = budgets.flatMap(budget => stuckText(budget, found.withoutPlace) ?? []);
   return {
@@ -92,7 +96,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     withoutPlace: found.withoutPlace.length,
     uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + refused.pods),
     ...{
-      unfit: [...unfitLines(found.unfit), ...refused.lines],
+      unfit: [...unfitLines(found.unfit), ...first, ...refused.lines],
       stuck,
       bound: found.bound,
       failed: jobs.failing.size,
@@ -117,6 +121,25 @@ function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
   return waiting.flatMap((raw): KeptPod[] => {
     const { nominatedNodeName: node = '' } = raw.status ?? {};
     return node === '' ? [] : [{ pod: readPlacedPod(raw, read, () => {}), node }];
+  });
+}
+
+/** Pods that may get a node before evicted pods do. @param snapshot with the drained nodes cordoned */
+function pendingWithRoom(waiting: readonly RawPod[], snapshot: Snapshot): KeptPod[] {
+  const read = quantityReader();
+  const open = new OpenNodes(snapshot);
+  const found = new Map<PodTraits, boolean>();
+  const hasRoom = ({ gates, placement, requests }: PodTraits) => {
+    const states = gates.length > 0 ? [] : open.to(placement).nodes.map(name => snapshot.nodes.get(name));
+    return states.some(state => state !== undefined && roomFor(requests, state) > 0);
+  };
+  return waiting.flatMap((raw): KeptPod[] => {
+    if (raw.status?.nominatedNodeName) return [];
+    const pod = readPlacedPod(raw, read, () => {});
+    const traits = snapshot.parts.traits(pod);
+    const takes = found.get(traits) ?? hasRoom(traits);
+    found.set(traits, takes);
+    return takes ? [{ pod, node: '' }] : [];
   });
 }
 

@@ -281,3 +281,16 @@ test('pods that an exceeded ResourceQuota may refuse are promised no place', asy
     [3, 0, 0],
   );
 });
+
+test('Pending pods may take the room of evicted pods first', async () => {
+  const nodes = [node('n1', '4'), node('n2', '4')];
+  const pods = ['w-0', 'x-0', 'x-1', 'x-2'].map(name => ({ name, on: 'n1', spec: one }));
+  const waiting = (spec: RawPodSpec) => [0, 1, 2].map(at => ({ metadata: { namespace, name: `pend-${at}` }, spec }));
+  const drained = (spec: RawPodSpec) => drain(nodes, ['n1'], pods, { pending: waiting(spec) });
+  const { unfit, ...found } = await drained({ ...one, ...near('podAffinity', 'w') });
+  assert.deepEqual([found.withoutPlace, found.uncertain], [0, 4]);
+  assert.ok(unfit.includes('Pending pods may take room first: default/pend-0, default/pend-1, default/pend-2'));
+  assert.deepEqual(counts(await drained({ ...one, schedulingGates: [{ name: 'x.io/y' }] })), [4, 0, 0]);
+  assert.deepEqual(counts(await drained({ ...one, nodeSelector: { gpu: 'yes' } })), [4, 0, 0]);
+  assert.deepEqual(counts(await drained(asks({ cpu: '5' }))), [4, 0, 0]);
+});
