@@ -69,7 +69,11 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     return old !== undefined && isRecreated(old) && !jobs.failing.has(podName(old));
   });
   // Pods that tolerate the cordon may return to the drained node.
-  const moving = recreated.filter(({ pod }) => !toleratesCordon(pod.placement));
+  const isReady = ({ pod }: KeptPod) => ofNode(podName(pod))?.isReady === true;
+  // Of equal pods, the last ones find no place: rather those that a budget does not count.
+  const moving = recreated
+    .filter(({ pod }) => !toleratesCordon(pod.placement))
+    .toSorted((a, b) => Number(isReady(b)) - Number(isReady(a)));
   const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,
@@ -90,7 +94,8 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const isFirst = found.uncertain > 0 && pending.length > 0;
   const first = isFirst ? [`Pending pods may take room first: ${namesOf(pending)}`] : [];
   const refused = refusedBy('value' in quotas ? quotas.value : [], moving);
-  const stuck = budgets.flatMap(budget => stuckText(budget, found.withoutPlace) ?? []);
+  const pendingPods = found.withoutPlace.map(each => ({ ...each.pod, isReady: isReady(each) }));
+  const stuck = budgets.flatMap(budget => stuckText(budget, pendingPods) ?? []);
   return {
     moving: moving.length,
     withoutPlace: found.withoutPlace.length,
@@ -193,7 +198,7 @@ function namesOf(pods: readonly KeptPod[]): string {
   return firstFew(namesOfAll(pods), MAX_NAMED);
 }
 
-function stuckText(budget: Budget, withoutPlace: readonly PodTraits[]): string | undefined {
+function stuckText(budget: Budget, withoutPlace: Parameters<typeof shortOf>[1]): string | undefined {
   const short = shortOf(budget, withoutPlace);
   if (short === undefined) return undefined;
   const { pending, needs } = short;

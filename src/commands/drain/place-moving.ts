@@ -28,7 +28,7 @@ interface PodKind {
 const UNCERTAIN: WhyUnfit = { words: BY_ORDER, nodes: undefined, details: [] };
 
 export interface PlacedAll {
-  withoutPlace: PodTraits[];
+  withoutPlace: KeptPod[];
   uncertain: number;
   unfit: UnfitPods[];
   bound: number;
@@ -91,7 +91,7 @@ export function placeAll(moving: readonly KeptPod[], context: PlaceContext): Pla
     const maybe = unplaced.slice(never.length);
     if (maybe.length > 0) mayFit.push({ ...of, names: namesOfAll(maybe), mayFit: true });
     if (isBound) found.bound += never.length;
-    found.withoutPlace.push(...never.map(each => each.pod));
+    found.withoutPlace.push(...never);
   }
   found.uncertain = [...unsure, ...mayFit].reduce((sum, { names }) => sum + names.length, 0);
   // If some pods fit nowhere, they are the reason to refuse.

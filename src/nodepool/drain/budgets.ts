@@ -82,17 +82,22 @@ export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) =>
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
 
-/** Set if too few pods would be healthy, so evictions never happen. @param pending evicted pods without a node */
+/**
+ * Set if too few pods would be healthy, so evictions never happen.
+ * @param pending evicted pods without a node; Ready if it is not known
+ */
 export function shortOf(
   budget: Budget,
-  pending: readonly LabelledPod[],
+  pending: readonly (LabelledPod & Partial<Pick<DrainPod, 'isReady'>>)[],
 ): { pending: number; needs: number } | undefined {
-  const { status } = budget;
+  const { status, alwaysAllowsUnhealthy } = budget;
   const budgetsOf = budgetMatcher([budget]);
-  const covered = pending.filter(pod => budgetsOf(pod).length > 0).length;
-  if (status === undefined || covered === 0 || status.currentHealthy - covered >= status.desiredHealthy)
+  const covered = pending.filter(pod => budgetsOf(pod).length > 0);
+  const healthy = covered.filter(({ isReady = true }) => isReady).length;
+  const counted = alwaysAllowsUnhealthy ? healthy : covered.length;
+  if (status === undefined || counted === 0 || status.currentHealthy - healthy >= status.desiredHealthy)
     return undefined;
-  return { pending: covered, needs: status.desiredHealthy };
+  return { pending: counted, needs: status.desiredHealthy };
 }
 
 /** Other pods are evicted without checking budgets. */

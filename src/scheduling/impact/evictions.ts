@@ -154,14 +154,19 @@ function withoutLast(
   };
 }
 
-/** Budgets that may not block a drain: pods may fit once another node is drained, or in another scheduling order. */
+/**
+ * Budgets that may not block a drain: pods may fit once another node is drained, or in another scheduling order, or go
+ * because they are unhealthy.
+ */
 function unsureBudgets(
   groups: readonly EvictedGroup[],
   impacts: readonly EvictionImpact[],
   budgets: readonly Budget[],
 ): { names: ReadonlySet<string>; of: (pod: PodTraits) => boolean } {
   const budgetsOf = budgetMatcher(budgets);
-  const names = new Set<string>();
+  const mayBeUnhealthy = ({ alwaysAllowsUnhealthy, status }: Budget) =>
+    alwaysAllowsUnhealthy && status !== undefined && status.currentHealthy < status.expectedPods;
+  const names = new Set(budgets.filter(mayBeUnhealthy).map(nameOf));
   for (const [at, { next }] of groups.entries()) {
     if (impacts[at]?.afterDrain === undefined && next?.isContested !== true) continue;
     for (const { pod } of unplaced(next)) for (const budget of budgetsOf(pod)) names.add(nameOf(budget));
@@ -358,6 +363,7 @@ function blockedDrain(
   { lost, lostAfter }: Record<'lost' | 'lostAfter', readonly PodTraits[]>,
 ): BudgetImpact | undefined {
   const of = { budget: nameOf(budget), pods: drained.length };
+  if (!hasHealthy(budget)) return undefined;
   const why = neverBecause(budget);
   if (why !== undefined) return { kind: 'never', ...of, why };
   const { status, syncError } = budget;
@@ -396,7 +402,15 @@ function returningTo(budget: Budget, drained: readonly EvictedPod[]): BudgetImpa
 /** Whether the Eviction API never evicts the pod: see `never`. */
 function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean {
   const budgetsOf = budgetMatcher(budgets);
-  return ({ pod, eviction }) => eviction.isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
+  return ({ pod, eviction }) => {
+    const matching = budgetsOf(pod);
+    return eviction.isDrained && whyNeverEvicted(matching, matching.some(hasHealthy)) !== undefined;
+  };
+}
+
+/** False: the budget counts none of its pods, as it lets unhealthy ones go and all are. */
+function hasHealthy({ alwaysAllowsUnhealthy, status }: Budget): boolean {
+  return !alwaysAllowsUnhealthy || status?.currentHealthy !== 0;
 }
 
 /** Counts which pods that do not fit are evicted before their budget blocks. */

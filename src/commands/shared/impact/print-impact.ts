@@ -255,7 +255,7 @@ function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   const when = laterText(group);
   const all = group.pods.length;
   const head = `${podsText(group)}${when}`;
-  if (group.blockedByBudget === all)
+  if (group.blockedByBudget === all && !group.mayNotBeBlocked)
     return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${BLOCKED_BY_BUDGET}`;
   const { mayReturn, pendingAfter, failed } = group;
   const blocked = blockedText(group);

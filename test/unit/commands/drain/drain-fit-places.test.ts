@@ -24,6 +24,7 @@ interface Placed {
   spec: RawPodSpec;
   labels?: Record<string, string>;
   owner?: [kind: string, name: string];
+  isReady?: boolean;
 }
 
 interface More {
@@ -49,7 +50,7 @@ function drainPod(pod: Placed): DrainPod {
       creationTimestamp: '2026-01-01T00:00:00Z',
       labels,
     },
-    ...{ isMirror: false, hasEmptyDir: false, isReady: true, placement: placementOf(pod.spec) },
+    ...{ isMirror: false, hasEmptyDir: false, isReady: pod.isReady ?? true, placement: placementOf(pod.spec) },
     controller: { apiVersion: 'apps/v1', kind, name },
   };
 }
@@ -293,4 +294,18 @@ test('Pending pods may take the room of evicted pods first', async () => {
   assert.deepEqual(counts(await drained({ ...one, schedulingGates: [{ name: 'x.io/y' }] })), [4, 0, 0]);
   assert.deepEqual(counts(await drained({ ...one, nodeSelector: { gpu: 'yes' } })), [4, 0, 0]);
   assert.deepEqual(counts(await drained(asks({ cpu: '5' }))), [4, 0, 0]);
+});
+
+test('a budget with AlwaysAllow lets unhealthy pods go that find no place', async () => {
+  const stuck = async (isReady: boolean[], currentHealthy: number, alwaysAllowsUnhealthy = true) => {
+    const pods = isReady.map((each, at) => ({ name: `w-${at}`, on: 'n1', spec: one, isReady: each }));
+    const status = { disruptionsAllowed: 0, currentHealthy, desiredHealthy: 1, expectedPods: 2 };
+    const of = { namespace, name: 'w', selector: { matchLabels: { app: 'w' } }, alwaysAllowsUnhealthy, status };
+    return (await drain([node('n1', '4'), node('n2', '1')], ['n1'], pods, { budgets: [makeBudget(of)] })).stuck.length;
+  };
+  assert.equal(await stuck([false, false], 0), 0);
+  assert.equal(await stuck([false, false], 0, false), 1);
+  assert.equal(await stuck([false, true], 1), 0);
+  assert.equal(await stuck([true, true, false], 2), 0);
+  assert.equal(await stuck([true, true, true], 1), 1);
 });

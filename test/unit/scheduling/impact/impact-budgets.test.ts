@@ -313,3 +313,18 @@ test('an exceeded ResourceQuota of the namespace of evicted pods is named', () =
     },
   ]);
 });
+
+test('a budget with AlwaysAllow does not hold unhealthy pods', () => {
+  const allows = (currentHealthy: number) => {
+    const status = { disruptionsAllowed: 0, currentHealthy, desiredHealthy: 2, expectedPods: 3 };
+    return impact(three, [], true, [{ ...budget, alwaysAllowsUnhealthy: true, status }]);
+  };
+  const none = allows(0);
+  assert.deepEqual([none.budgets, none.evicted[0]?.blockedByBudget], [[], 0]);
+  const some = allows(1);
+  assert.deepEqual(
+    some.budgets.map(each => each.kind === 'stuck' && each.certain),
+    [false],
+  );
+  assert.match(text(some), /3 may not be evicted: a PodDisruptionBudget may block the drain/);
+});
