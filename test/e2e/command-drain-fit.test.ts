@@ -8,6 +8,7 @@ import { role, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { budget, drain, closed, names, pod: podOf } = poolsWithPods(testEnv);
 const api = () => raw(testEnv.cluster());
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const PODS = '/api/v1/namespaces/default/pods';
 
 const allocatable = { cpu: '4', memory: '8Gi', pods: '10' };
@@ -35,6 +36,21 @@ test('drains if all pods have a place on other nodes', async () => {
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^All 2 recreated pods fit on the other nodes\.$/m);
   assert.deepEqual(await names(), []);
+});
+
+test('promises nothing for pods that nobody recreates, which maxUnavailable never lets go', async () => {
+  const labels = { app: 'bare' };
+  for (const name of ['a', 'b']) await podOf({ name, node: 'w-1', labels, owner: null });
+  await api().expect('POST', BUDGETS, {
+    metadata: { name: 'bare' },
+    spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+  });
+  const counts = { disruptionsAllowed: 0, currentHealthy: 2, desiredHealthy: 0, expectedPods: 0 };
+  await api().expect('PATCH', `${BUDGETS}/bare/status`, { status: { observedGeneration: 1, ...counts } });
+  const { code, stderr } = await drain('--check-fit', '--force', '--dry-run');
+  assert.equal(code, 1, stderr);
+  assert.doesNotMatch(stderr, /recreated/);
+  assert.match(stderr, /bare never allows an eviction: maxUnavailable is 1, and no controller owns its pods; 2 pods/);
 });
 
 test('says that volume limits are not considered if a pod has a volume', async () => {

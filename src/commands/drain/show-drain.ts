@@ -235,7 +235,7 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
     const message = `${count} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
     throw new NodepoolError('cluster', message, nextWithoutPlace(withoutPlace, bound), { items: [...unfit, ...stuck] });
   }
-  if (moving === 0 && failed > 0) return;
+  if (moving === 0) return;
   showNote(io, `${moving === 1 ? 'The recreated pod fits' : `All ${moving} recreated pods fit`} on the other nodes.`);
 }
 

@@ -54,12 +54,13 @@ export function forecastBudgets(pods: readonly DrainPod[], budgets: readonly Bud
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 
-/** Why pods can never be evicted, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. Omits all others. */
+/** Why pods are not evicted before someone acts, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. */
 export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
   const budgetsOf = budgetMatcher(budgets);
   return new Map(
     pods.filter(isCounted).flatMap(pod => {
-      const why = whyNeverEvicted(budgetsOf(pod), pod.isReady);
+      const matching = budgetsOf(pod);
+      const why = whyNeverEvicted(matching, pod.isReady) ?? whyNotComputed(matching, pod.isReady);
       return why === undefined ? [] : [[pod.uid, why] as const];
     }),
   );
@@ -72,6 +73,11 @@ export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: 
     return `several PodDisruptionBudgets: ${[first, ...others].map(({ name }) => name).join(', ')}`;
   const why = isReady || !passesUnready(first) ? neverBecause(first) : undefined;
   return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
+}
+
+function whyNotComputed([budget]: readonly Budget[], isReady: boolean): string | undefined {
+  if (budget?.syncError === undefined || (!isReady && passesUnready(budget))) return undefined;
+  return `PodDisruptionBudget ${budget.namespace}/${budget.name}: ${budget.syncError}`;
 }
 
 /** The fields of a pod that a budget considers. */
@@ -131,8 +137,10 @@ export function neverBecause({ minAvailable, maxUnavailable, status }: Budget): 
   if (status !== undefined && status.disruptionsAllowed > 0) return undefined;
   if (maxUnavailable === 0 || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
   if (minAvailable === '100%') return 'minAvailable is 100%';
+  const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
+  // It expects the replicas of controllers only, unless minAvailable is a number.
+  if (status?.expectedPods === 0 && status.currentHealthy > 0) return `${rule}, and no controller owns its pods`;
   if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
     return undefined;
-  const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
   return `${rule}, and the budget covers ${plural(status.expectedPods, 'pod')}`;
 }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Budget, type BudgetForecast, forecastBudgets } from '../../../../src/nodepool/drain/budgets.ts';
+import {
+  type Budget,
+  type BudgetForecast,
+  forecastBudgets,
+  neverEvicted,
+} from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
 import { makeBudget } from '../budget.ts';
@@ -141,6 +146,12 @@ const CASES: [string, DrainPod[], Budget[], BudgetForecast[]][] = [
     [{ kind: 'waits', ...of, pods: 2, allowed: 1, unready: 1 }],
   ],
   [
+    'bare pods are not what maxUnavailable counts',
+    three,
+    [makeBudget({ ...maximum(1), status: status(0, 3, 0, 0) })],
+    [{ kind: 'never', ...of, why: 'maxUnavailable is 1, and no controller owns its pods' }],
+  ],
+  [
     'the controller cannot compute the status',
     three,
     [makeBudget({ status: undefined, syncError: 'no scale' })],
@@ -163,4 +174,10 @@ test('counts the disruptions of many pods of one budget', () => {
   assert.deepEqual(forecastBudgets(pods, [makeBudget()]), [
     { kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 },
   ]);
+});
+
+test('a dry run does not evict pods of a budget that the controller cannot compute', () => {
+  const budget = makeBudget({ status: undefined, syncError: 'no scale', alwaysAllowsUnhealthy: true });
+  assert.deepEqual([...neverEvicted(unready, [budget]).values()], ['PodDisruptionBudget ns/web: no scale']);
+  assert.equal(neverEvicted(unready, [makeBudget({ status: undefined })]).size, 0);
 });
