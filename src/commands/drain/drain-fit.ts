@@ -37,6 +37,8 @@ export interface DrainFit {
   bound: number;
   /** Pods that are not recreated, because their Job fails for good. */
   failed: number;
+  /** Pods that are not recreated, because others of their Job have done its work. */
+  done: number;
   notJudged: string[];
 }
 
@@ -57,7 +59,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const [{ snapshot, kept, knows }, waiting, jobs, quotas] = await Promise.all([
     readSnapshot(ports.cluster.nodes.list(), { pods: [], keep, judgesKept: true }, port),
     port.pendingPods(),
-    failingJobs([...evicted.values()], ports),
+    podsOfJobs([...evicted.values()], ports),
     permitted(port.exceededQuotas()),
   ]);
   const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
@@ -66,7 +68,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const ofNode = (name: string) => evicted.get(name);
   const recreated = kept.filter(({ pod }) => {
     const old = ofNode(podName(pod));
-    return old !== undefined && isRecreated(old) && !jobs.failing.has(podName(old));
+    return old !== undefined && isRecreated(old) && !jobs.failing.has(old) && !jobs.done.has(old);
   });
   // Pods that tolerate the cordon may return to the drained node.
   const isReady = ({ pod }: KeptPod) => ofNode(podName(pod))?.isReady === true;
@@ -105,6 +107,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
       stuck,
       bound: found.bound,
       failed: jobs.failing.size,
+      done: jobs.done.size,
       notJudged,
     },
   };
@@ -163,21 +166,31 @@ function refusedBy(quotas: readonly ExceededQuota[], moving: readonly KeptPod[])
 
 // Jobs: an evicted pod counts as failed.
 
-/** `failing`: pods whose Job allows no more failed pods, as `namespace/name`. Reads Jobs only if a pod has one. */
-async function failingJobs(
-  evicted: readonly DrainPod[],
-  ports: Pick<DrainFitPorts, 'impact'>,
-): Promise<{ failing: Set<string>; notJudged: string[] }> {
+interface JobPods {
+  /** Pods whose Job allows no more failed pods. */
+  failing: ReadonlySet<DrainPod>;
+  /** Pods whose Job creates no more. */
+  done: ReadonlySet<DrainPod>;
+  notJudged: string[];
+}
+
+/** Pods that their Job does not recreate. Reads Jobs only if a pod has one. */
+async function podsOfJobs(evicted: readonly DrainPod[], ports: Pick<DrainFitPorts, 'impact'>): Promise<JobPods> {
   const ofJobs = evicted.filter(pod => pod.controller?.kind === 'Job' && isRecreated(pod));
-  if (ofJobs.length === 0) return { failing: new Set(), notJudged: [] };
+  const none = { failing: new Set<DrainPod>(), done: new Set<DrainPod>(), notJudged: [] };
+  if (ofJobs.length === 0) return none;
   const read = await permitted((await ports.impact()).jobs());
-  if ('forbidden' in read) return { failing: new Set(), notJudged: [`Jobs: ${read.forbidden.oneLine}`] };
+  if ('forbidden' in read) return { ...none, notJudged: [`Jobs: ${read.forbidden.oneLine}`] };
   const byJob = Map.groupBy(ofJobs, ({ namespace, controller }) => `${namespace}/${controller?.name}`);
-  const failing = [...byJob].filter(([job, pods]) => pods.length > (read.value.get(job)?.failuresLeft ?? Infinity));
-  const jobs = [...byJob.keys()].flatMap(job =>
-    (read.value.get(job)?.notJudged ?? []).map(text => `${text}, for Job ${job}`),
-  );
-  return { failing: new Set(failing.flatMap(([, pods]) => pods.map(podName))), notJudged: jobs };
+  const found = [...byJob].map(([job, pods]) => ({ job, pods, facts: read.value.get(job) }));
+  const [done, others] = [
+    found.filter(({ facts }) => facts?.createsNoMore),
+    found.filter(({ facts }) => !facts?.createsNoMore),
+  ];
+  const failing = others.filter(({ pods, facts }) => pods.length > (facts?.failuresLeft ?? Infinity));
+  const texts = others.flatMap(({ job, facts }) => (facts?.notJudged ?? []).map(text => `${text}, for Job ${job}`));
+  const podsIn = (jobs: typeof found) => new Set(jobs.flatMap(({ pods }) => pods));
+  return { failing: podsIn(failing), done: podsIn(done), notJudged: texts };
 }
 
 /** Grouped by what is not judged. DeviceClasses are only read if a pod may need one. */

@@ -223,9 +223,13 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 /** Throws NodepoolError with the pods that would fit nowhere. */
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
-  const { moving, withoutPlace, uncertain, unfit, stuck, bound, failed, notJudged } = await drainFit(plan, connection);
+  const { moving, withoutPlace, uncertain, unfit, stuck, bound, failed, done, notJudged } = await drainFit(
+    plan,
+    connection,
+  );
   for (const text of notJudged) showNote(io, `Not considered: ${text}.`);
   if (failed > 0) showNote(io, failedText(failed));
+  if (done > 0) showNote(io, doneText(done));
   if (unfit.length > 0) {
     showNote(io, `Not considered: ${PREEMPTION}.`);
     const [count, find] =
@@ -242,6 +246,11 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
 function failedText(pods: number): string {
   const [are, their] = pods === 1 ? ['1 pod is', 'its'] : [`${pods} pods are`, 'their'];
   return `${are} not recreated: an eviction counts as a failed pod, and ${their} Job allows no more of them.`;
+}
+
+function doneText(pods: number): string {
+  const [are, their] = pods === 1 ? ['1 pod is', 'its'] : [`${pods} pods are`, 'their'];
+  return `${are} not recreated: ${their} Job has no completions, and a pod of it has succeeded.`;
 }
 
 /** A new node does not help pods whose volumes only their current node can reach. */

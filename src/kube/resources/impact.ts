@@ -137,9 +137,13 @@ async function listJobs(api: Api): Promise<ReadonlyMap<string, JobFacts>> {
   const jobs = await api.list(RESOURCES.Job, (job: RawJob) => {
     const { name = '', namespace = '', ownerReferences = [] } = job.metadata ?? {};
     const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
+    const { spec = {}, status = {} } = job;
+    // Without completions, the pods share a queue of work, which is empty once one of them has succeeded.
+    const isDone = (spec.completions ?? undefined) === undefined && (status.succeeded ?? 0) > 0;
     const facts = {
       ...(owner?.name === undefined ? {} : { cronJob: owner.name }),
       ...failureFacts(job),
+      ...(isDone ? { createsNoMore: true as const } : {}),
     };
     return [`${namespace}/${name}`, facts] as const;
   });
@@ -151,10 +155,11 @@ interface RawJob {
   spec?: {
     backoffLimit?: number;
     backoffLimitPerIndex?: number;
+    completions?: number | null;
     podFailurePolicy?: { rules?: FailureRule[] };
   };
   /** In a CronJob, `active` is a list, so its type was not checked. */
-  status?: { active?: unknown; failed?: number };
+  status?: { active?: unknown; failed?: number; succeeded?: number };
 }
 
 interface FailureRule {
@@ -164,7 +169,7 @@ interface FailureRule {
 }
 
 /** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). */
-function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJob'> {
+function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJob' | 'createsNoMore'> {
   const { podFailurePolicy, backoffLimit = DEFAULT_BACKOFF_LIMIT, backoffLimitPerIndex: perIndex } = spec;
   const { failed = 0 } = status;
   const active = typeof status.active === 'number' ? status.active : 0;
@@ -271,6 +276,8 @@ export interface JobFacts {
   failuresLeft: number;
   /** Number of pods, which are deleted if the Job fails. Absent: only an index of the Job fails. */
   active?: number;
+  /** It creates no pods, whatever happens to its others. */
+  createsNoMore?: true;
   /** Settings that affect failures but are not evaluated. */
   notJudged: readonly string[];
 }

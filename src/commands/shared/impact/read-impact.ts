@@ -151,7 +151,11 @@ async function readJobs(here: readonly RunningPod[], parts: PodParts, port: Impa
     const { pod, owner } = running;
     const job = owner?.kind === 'Job' ? read.value.get(`${pod.namespace}/${owner.name}`) : undefined;
     if (owner === undefined || job === undefined) continue;
-    const { cronJob, notJudged, ...facts } = job;
+    const { cronJob, notJudged, createsNoMore = false, ...facts } = job;
+    if (createsNoMore) {
+      running.owner = undefined;
+      continue;
+    }
     running.job = { name: owner.name, ...facts };
     if (cronJob !== undefined) running.owner = { kind: 'CronJob', name: cronJob };
     if (notJudged.length > 0) running.pod = parts.traits({ ...pod, notJudged: [...pod.notJudged, ...notJudged] });

@@ -248,6 +248,15 @@ test('a Job that allows no more failed pods gets none', async () => {
   assert.deepEqual((await drain(nodes, ['n1'], pods, { jobs })).notJudged, ['rules by exit code, for Job default/j']);
 });
 
+test('a Job without completions recreates no pod once another one has succeeded', async () => {
+  const pods = [0, 1].map(at => ({ name: `j-${at}`, on: 'n1', spec: one, owner: ['Job', 'j'] as [string, string] }));
+  const facts = { failuresLeft: 6, notJudged: ['rules by exit code'], createsNoMore: true as const };
+  const found = await drain([node('n1', '10'), node('n2', '4')], ['n1'], pods, {
+    jobs: new Map([['default/j', facts]]),
+  });
+  assert.deepEqual([...counts(found), found.failed, found.done, found.notJudged], [0, 0, 0, 0, 2, []]);
+});
+
 test('what is not judged is named as by fit', async () => {
   const spec = local('1Gi');
   const template = spec.volumes?.[0]?.ephemeral?.volumeClaimTemplate?.spec;

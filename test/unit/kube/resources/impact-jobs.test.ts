@@ -29,3 +29,17 @@ for (const [what, spec, failuresLeft, active, notJudged] of CASES) {
     assert.deepEqual([...(await impactPort(api).jobs())], [['shop/batch', facts]]);
   });
 }
+
+test('a Job without completions creates no more pods after the first success', async () => {
+  const jobs = [
+    { name: 'queue', spec: { parallelism: 2, completions: null }, status: { succeeded: 1 } },
+    { name: 'begun', spec: { parallelism: 2 }, status: {} },
+    { name: 'fixed', spec: { completions: 3 }, status: { succeeded: 1 } },
+  ].map(({ name, ...job }) => ({ metadata: { namespace: 'shop', name }, ...job }));
+  const api = { list: async (_: unknown, map: (item: unknown) => unknown) => jobs.map(map) } as unknown as Api;
+  const found = await impactPort(api).jobs();
+  assert.deepEqual(
+    [...found].flatMap(([name, { createsNoMore }]) => (createsNoMore ? name : [])),
+    ['shop/queue'],
+  );
+});
