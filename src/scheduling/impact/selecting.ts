@@ -1,5 +1,8 @@
 /** The node labels that a pod template, a volume or another object selects, and in which field. */
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { meetsNode, type Requirement } from '../../nodepool/membership/label-query.ts';
+import type { Scheduling } from '../../nodepool/plan/runtime-class.ts';
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import { zonesOf } from '../volumes/volumes.ts';
 import type { KeyUse, SelectingObject } from './types.ts';
@@ -45,6 +48,23 @@ export function keysOfLabels(selector: Readonly<Record<string, string>> | undefi
 export function isAffected({ requirements }: KeyUse, from: string | undefined, to: string | undefined): boolean {
   if (requirements === undefined) return true;
   return requirements.some(requirement => meetsNode(requirement, from) !== meetsNode(requirement, to));
+}
+
+/** The placement of new pods with what a RuntimeClass adds. Admission refuses pods that select another value. */
+export function admitted(
+  placement: PodPlacement,
+  { nodeSelector = {}, tolerations = [] }: Scheduling,
+): Pick<SelectingObject, 'placement' | 'refusedBy'> {
+  const isOther = ([key, value]: [string, string]) => (ownValue(placement.nodeSelector, key) ?? value) !== value;
+  const refusedBy = Object.entries(nodeSelector)
+    .filter(isOther)
+    .map(([key]) => key);
+  const merged = {
+    ...placement,
+    nodeSelector: { ...placement.nodeSelector, ...nodeSelector },
+    tolerations: [...placement.tolerations, ...tolerations],
+  };
+  return { placement: merged, ...(refusedBy.length === 0 ? {} : { refusedBy }) };
 }
 
 const SPREAD = 'topology spread';

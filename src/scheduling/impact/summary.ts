@@ -135,16 +135,19 @@ function selectedBy(
   selecting: readonly SelectingObject[],
   { isGone, open }: { isGone: boolean; open: OpenNodes },
 ): SelectedBy[] {
-  const found = selecting.flatMap(({ kind, namespace, name, keys, placement }): SelectedInOneWay[] => {
+  const found = selecting.flatMap(({ kind, namespace, name, keys, placement, refusedBy }): SelectedInOneWay[] => {
     const uses = keys.get(key) ?? [];
     if (uses.length === 0) return [];
     const others = uses.filter(use => isAffected(use, from, to));
     const shown = others.length > 0 ? others : uses;
     const places = shown.map(use => use.where);
     const isPreferred = shown.every(({ isPreference = false }) => isPreference);
-    const isRefused = others.length > 0 && !isPreferred && placement !== undefined && !open.isAny(placement);
-    const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
-    return [{ kind, namespace, name, places, isPreferred, isAffected: others.length > 0, isPending }];
+    const isRefused = refusedBy?.includes(key) === true;
+    const isClosed = others.length > 0 && !isPreferred && placement !== undefined && !open.isAny(placement);
+    const isPending = !isRefused && (isClosed || (isGone && uses.some(({ isNeeded }) => isNeeded)));
+    return [
+      { kind, namespace, name, places, isPreferred, isAffected: isRefused || others.length > 0, isPending, isRefused },
+    ];
   });
   return [...Map.groupBy(found, idOf).values()].flatMap(merged).toSorted(byName);
 }
@@ -168,8 +171,8 @@ function merged(found: readonly SelectedInOneWay[]): SelectedBy[] {
   const shown = affected.length > 0 ? affected : found;
   const where = [...new Set(shown.flatMap(({ places }) => places))].join(', ');
   const isPreferred = shown.every(each => each.isPreferred);
-  const isPending = found.some(each => each.isPending);
-  return [{ kind, namespace, name, where, isPreferred, isAffected: affected.length > 0, isPending }];
+  const [isPending, isRefused] = [found.some(each => each.isPending), found.some(each => each.isRefused)];
+  return [{ kind, namespace, name, where, isPreferred, isAffected: affected.length > 0, isPending, isRefused }];
 }
 
 export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {

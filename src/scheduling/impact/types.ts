@@ -62,6 +62,8 @@ export interface SelectingObject {
   placement?: PodPlacement;
   /** The RuntimeClass of its template, which adds to the placement. */
   runtimeClass?: string;
+  /** Labels for which the RuntimeClass selects another value than the template: the server refuses such pods. */
+  refusedBy?: readonly string[];
 }
 
 /** How an object uses a node label. */
@@ -203,6 +205,8 @@ export interface SelectedBy {
   isAffected: boolean;
   /** After the change, no node takes new pods of it, or has the label that a topology key needs. */
   isPending: boolean;
+  /** After the change, the server refuses new pods of it: their RuntimeClass selects another value. */
+  isRefused: boolean;
 }
 
 export interface Impact {

@@ -94,9 +94,16 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
   };
 }
 
-function selectingData({ kind, namespace, name, where, isPreferred, isAffected, isPending }: SelectedBy) {
+function selectingData({ kind, namespace, name, where, isPreferred, isAffected, isPending, isRefused }: SelectedBy) {
   const names = { kind, ...(namespace === '' ? {} : { namespace }), name };
-  return { ...names, where, preferred: isPreferred, affected: isAffected, newPodsPending: isPending };
+  return {
+    ...names,
+    where,
+    preferred: isPreferred,
+    affected: isAffected,
+    newPodsPending: isPending,
+    newPodsRefused: isRefused,
+  };
 }
 
 function daemonData({ reasons, ...found }: DaemonImpact) {

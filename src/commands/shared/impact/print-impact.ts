@@ -193,10 +193,12 @@ function daemonLines({ namespace, name, starts, stops, pending, reasons }: Daemo
   return [...line('stops', stops), ...line('starts', starts).map(text => text + lacks)];
 }
 
-function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['selectedBy'][number]): string {
+function selectingText(selected: KeyImpact['selectedBy'][number]): string {
+  const { kind, namespace, name, where, isPending, isRefused } = selected;
   const which = kind === 'CronJob' ? 'pods of the next run' : 'new pods';
-  const pending = isPending ? `: ${which} would stay Pending` : '';
-  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
+  const refused = 'would be refused, because their RuntimeClass selects another value';
+  const end = isRefused ? `: ${which} ${refused}` : isPending ? `: ${which} would stay Pending` : '';
+  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${end})`;
 }
 
 function budgetLine(impact: BudgetImpact): string {

@@ -12,7 +12,7 @@ import type { Node, RuntimeClass } from '../../../nodepool/types.ts';
 import type { ExceededQuota } from '../../../scheduling/exceeded-quotas.ts';
 import { recreations } from '../../../scheduling/impact/leaving-pods.ts';
 import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
-import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
+import { admitted, keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import {
   type DaemonSet,
   type PodOwner,
@@ -170,10 +170,7 @@ function withRuntimeClass(
   const { runtimeClass, placement, ...rest } = object;
   if (runtimeClass === undefined || placement === undefined) return object;
   const added = schedulingOf(runtimeClass);
-  if (added === undefined) return rest;
-  const nodeSelector = { ...placement.nodeSelector, ...added.nodeSelector };
-  const tolerations = [...placement.tolerations, ...(added.tolerations ?? [])];
-  return { ...rest, placement: { ...placement, nodeSelector, tolerations } };
+  return added === undefined ? rest : { ...rest, ...admitted(placement, added) };
 }
 
 interface UnreadObjects {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { impactData } from '../../../../src/commands/shared/changes/print-diff-data.ts';
+import { renderImpact } from '../../../../src/commands/shared/impact/print-impact.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
+import { makeStyle } from '../../../../src/print/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
-import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
+import { admitted, keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
 import type { Impact, SelectingObject } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
@@ -95,6 +97,31 @@ test('new pods of a workload would stay Pending if no node matches its selector 
   const labels = { disk: 'ssd' };
   assert.deepEqual(pending([node('b', { labels })]), []);
   assert.deepEqual(pending([node('b', { labels, taints: [{ key: 'gpu', effect: 'NoSchedule' }] })]), ['placed']);
+});
+
+test('the server refuses new pods whose RuntimeClass selects another value than their template', () => {
+  const spec = { nodeSelector: { tier: 'a', disk: 'ssd' } };
+  const of = { kind: 'CronJob', namespace: 'shop', keys: keysOfPod(spec) };
+  const selecting = [
+    { ...of, name: 'other', ...admitted(placementOf(spec), { nodeSelector: { tier: 'b' } }) },
+    { ...of, name: 'same', ...admitted(placementOf(spec), { nodeSelector: { disk: 'ssd' } }) },
+  ];
+  const labels = { disk: 'ssd' };
+  const change = {
+    before: node('a', { labels: { ...labels, tier: 'a' } }),
+    after: node('a', { labels: { ...labels, tier: 'b' } }),
+  };
+  const impact = impactOn(change, selecting, []);
+  const told = impact.keys[0]?.selectedBy.map(each => [each.name, each.isRefused, each.isPending, each.isAffected]);
+  assert.deepEqual(told, [
+    ['other', true, false, true],
+    ['same', false, true, true],
+  ]);
+  const found = { impact, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
+  assert.match(
+    renderImpact(found, makeStyle(false)),
+    /other \(nodeSelector: pods of the next run would be refused, because their RuntimeClass selects another value\)/,
+  );
 });
 
 test('names every use of a label in a pod template', () => {
