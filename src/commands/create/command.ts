@@ -35,8 +35,7 @@ const NOT_ASKED = 'note: --dry-run=client does not ask the cluster; --dry-run=se
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
-  static override description =
-    `Only 'reconcile' changes nodes. --dry-run=client does not ask the cluster.
+  static override description = `Only 'reconcile' changes nodes. --dry-run=client does not ask the cluster.
 ${EXIT_STATUS}`;
   static override examples = [
     {
