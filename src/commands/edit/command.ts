@@ -9,7 +9,7 @@ import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
-import { showPlanned } from '../shared/changes/diff.ts';
+import { seesAll, showPlanned } from '../shared/changes/diff.ts';
 import { approver } from '../shared/consent/approve.ts';
 import type { EarlierWrite } from '../shared/consent/consent.ts';
 import {
@@ -64,11 +64,12 @@ ${EXIT_STATUS}`;
     const annotations = Object.keys(edits.annotations);
     const connection = await connect({ concurrency, dryRun: dryRun !== 'none', annotations });
     let written: EarlierWrite | undefined;
-    const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
+    const showsAhead = dryRun !== 'none' && flags.output === undefined;
+    const showsImpact = showsAhead && seesAll(io);
+    const approval = { yes: flags.yes, dryRun: dryRun !== 'none', showsImpact, written: () => written };
     const approve = approver(approval, io, connection, impactTeller(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
-    const showsAhead = dryRun !== 'none' && flags.output === undefined;
     // A running controller applies the edit as soon as it is saved.
     const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;

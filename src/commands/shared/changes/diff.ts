@@ -202,7 +202,13 @@ export async function showPlanned(
   const text = await diffText(plan, io);
   if (text === '') return;
   io.out(`${text}\n`);
-  await showImpact(plan, io, connection, state);
+  const isKnown = await showImpact(plan, io, connection, state);
+  if (!isKnown && seesAll(io)) await approver({ yes: false, dryRun: true }, io, connection)({ plan });
+}
+
+/** Whether stdout and stderr are on a terminal: a person need not see the same evictions on both. */
+export function seesAll({ stdoutIsTTY, stderrIsTTY }: Io): boolean {
+  return stdoutIsTTY && stderrIsTTY;
 }
 
 /** For dry runs, only at a terminal: a script may lack the permissions for it. @param state that was planned on */
@@ -215,7 +221,9 @@ export async function showImpactToPerson(
   if (io.stdoutIsTTY && !(plan instanceof NodepoolError)) await showImpact(plan, io, connection, state);
 }
 
-async function showImpact(plan: ClusterPlan, io: Io, connection: Connection, state?: ClusterState): Promise<void> {
-  const impact = await impactPreview(plan, io, connection, state);
-  if (impact !== undefined) io.out(`${impact}\n`);
+/** @returns whether the impact is completely known */
+async function showImpact(plan: ClusterPlan, io: Io, connection: Connection, state?: ClusterState): Promise<boolean> {
+  const { text, isKnown } = await impactPreview(plan, io, connection, state);
+  if (text !== undefined) io.out(`${text}\n`);
+  return isKnown;
 }

@@ -19,13 +19,15 @@ export interface Approval {
   yes: boolean;
   /** Show evictions, but do not ask, because nothing will be written. */
   dryRun: boolean;
+  /** The command shows the impact on the same terminal, evictions included: see showPlanned(). */
+  showsImpact?: boolean;
   /** What the command has written before; undefined: nothing yet. */
   written?: () => EarlierWrite | undefined;
 }
 
 /** Remembers what was approved, and asks about what a later proposal adds. Throws if the user declines. */
 export function approver(
-  { yes, dryRun, written: ofCommand = () => undefined }: Approval,
+  { yes, dryRun, showsImpact = false, written: ofCommand = () => undefined }: Approval,
   io: Io,
   connection: ClusterNames & { pods: Pick<PodsPort, 'placedOn'> },
   tellImpact: TellImpact = async () => undefined,
@@ -106,7 +108,7 @@ export function approver(
       ? await newsOf(taints, preview !== undefined && grew(covers) ? preview : undefined, late)
       : [];
     if (!asks) {
-      if (losses.length === 0) return 'waived';
+      if (losses.length === 0 || showsImpact) return 'waived';
       sayWhyAgain(proposal);
       await showEvictions(preview, losses, io);
       agree(covers);

@@ -60,16 +60,16 @@ export function impactTeller(io: Io, connection: Connection): TellImpact {
   };
 }
 
-/** The impact of a plan for stdout in a dry run; nothing if no label or taint changes. @param state planned on */
+/** The impact of a plan for stdout in a dry run; no text if no label or taint changes. @param state planned on */
 export async function impactPreview(
   plan: ClusterPlan,
   io: Io,
   connection: Connection,
   state?: ClusterState,
-): Promise<string | undefined> {
+): Promise<{ text: string | undefined; isKnown: boolean }> {
   const found = await impactOrWarning(plan, io, connection, state);
-  if (typeof found === 'string') return undefined;
-  return impactText(found, { color: io.color, width: terminalWidth(io) });
+  if (typeof found === 'string') return { text: undefined, isKnown: found === 'none' };
+  return { text: await impactText(found, { color: io.color, width: terminalWidth(io) }), isKnown: found.isKnown };
 }
 
 /** Prints the warnings. `none`: no label or taint changes. `unknown`: a warning has the reason. */

@@ -11,7 +11,7 @@ import type { Taint } from '../../../nodepool/types.ts';
 import { nodesText, shortNames } from '../../../print/names.ts';
 import type { WriteFailure } from '../../../reconciler/outcome.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
-import { showPlanned } from '../changes/diff.ts';
+import { seesAll, showPlanned } from '../changes/diff.ts';
 import { approver } from '../consent/approve.ts';
 import { agree, type Question } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
@@ -63,7 +63,13 @@ export async function showMoves(
     const action = actionOf(what, planned.plan);
     return { ...planned, action, asksImpactOf: planned.plan, question: controlPlaneQuestion(what, planned.plan) };
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection));
+  const showsImpact = dryRun !== 'none' && seesAll(io);
+  const approve = approver(
+    { yes, dryRun: dryRun !== 'none', showsImpact },
+    io,
+    connection,
+    impactTeller(io, connection),
+  );
   const agreed = await agree(propose, approve);
   if (agreed === undefined) {
     io.err('nothing was changed');

@@ -62,6 +62,12 @@ test('a script without --yes ends, and a dry run only shows the plan', async () 
   }
 });
 
+test('leaves evictions out of a dry run that shows the impact', async () => {
+  const io = onTerminal();
+  assert.equal(await approver({ yes: false, dryRun: true, showsImpact: true }, io, access)({ plan }), 'waived');
+  assert.equal(io.stderrText(), '');
+});
+
 test('the error of a script has the facts about evictions of the question', async () => {
   const tell = async () => ({ text: 'Impact: …', losses: ['1 of them would stay Pending'] });
   const io = testIo();
