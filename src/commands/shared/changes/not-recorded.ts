@@ -1,11 +1,10 @@
 /** What a reconcile writes even if no label, taint or RuntimeClass differs: records on nodes, and counts. */
 import { dueOf } from '../../../nodepool/plan/plan.ts';
-import { firstFew, plural } from '../../../nodepool/text.ts';
+import { plural } from '../../../nodepool/text.ts';
 import type { NodePool, NodePoolStatus } from '../../../nodepool/types.ts';
+import { namesText } from '../../../print/names.ts';
 import { mayWait, nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-
-const MAX_NAMED = 10;
 
 /** A text for each outdated value. A pool that was never reconciled has no counts yet. */
 export function notRecorded(state: ClusterState, pool: NodePool): string[] {
@@ -18,7 +17,7 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const nodes = (kept: boolean) =>
     recordPlans.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
   const [lacking, stale] = [nodes(true), nodes(false)];
-  const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
+  const named = (names: string[]) => namesText(names.toSorted());
   const have = lacking.length === 1 ? 'has' : 'have';
   const what = pool.status?.status === undefined ? 'missing' : 'missing or not valid';
   return [

@@ -117,4 +117,8 @@ test('diff mentions records and counts that reconcile updates, without a differe
     "pool a: record is missing or not valid on 1 node that already has the pool's values: n2",
     'pool a: status is out of date (3 nodes, 3 Ready; now 2 nodes, 2 Ready)',
   ]);
+  const lacking = ['n1', 'n2', 'n3', 'n4'].map(name => ({ ...unrecorded, name: `${name}.eu-west-1.compute.internal` }));
+  const clouds = server([{ ...pool('a', { tier: 'x' }), status: { status: 200, nodeCount: 4 } }], lacking);
+  const [note] = (await diff([], { ...depsOf([], false).deps, cluster: clouds.cluster })).notes;
+  assert.match(note ?? '', / on 4 nodes that already have the pool's values: n1…, n2…, n3… and 1 more$/);
 });
