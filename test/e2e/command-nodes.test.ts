@@ -28,7 +28,7 @@ async function fill(): Promise<void> {
 }
 
 test('shows members only, with state, taints, applied values and drift', async () => {
-  await refused(['nodes'], 0, 'No nodes found.');
+  await refused(['nodes'], 0, 'No node belongs to a pool.');
   await fill();
   const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DUE  AGE  SET-BY
 a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>  AGE  <none>

@@ -73,7 +73,8 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     }
     const isDue = listed.some(({ changes }) => changes.length > 0);
     const nodes = isDue && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
-    await printPoolNodes(sort(nodes), output, io);
+    const isAll = pools.length === 0 && !unassigned && selector === undefined;
+    await printPoolNodes(sort(nodes), output, isAll ? 'No node belongs to a pool.' : 'No nodes found.', io);
     const blocked = nodes.flatMap(({ node, blocked }) =>
       blocked === undefined ? [] : { node: node.name, ...blocked },
     );
@@ -134,12 +135,13 @@ async function nodesOutput(flags: FlagsOf<typeof Nodes>, pools: string[], { stdo
   return readTemplate(output, { headers, isTerminal: stdoutIsTTY });
 }
 
-async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io: Io): Promise<void> {
+/** @param none printed instead of an empty table */
+async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, none: string, io: Io): Promise<void> {
   if (typeof output === 'object') {
     const { nodesPrinter, withTerminal } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
     if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.serverNow()));
-    else io.err('No nodes found.');
+    else io.err(none);
     return;
   }
   const { nodesDocument, printNodeNames, printNodes } = await import('./print.ts');
