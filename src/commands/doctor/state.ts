@@ -222,11 +222,11 @@ function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
 // zero. But if nodes without a pool almost match its selector, one of them has a typo.
 
 function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
-  let count = 0;
+  const down: string[] = [];
   const notReady = pools.flatMap(({ metadata: { name } }) => {
     const members = state.members(name);
     const names = members.filter(({ ready }) => !ready).map(node => node.name);
-    count += names.length;
+    down.push(...names);
     return names.length === 0
       ? []
       : [`${name}: ${names.length} of ${plural(members.length, 'member')}: ${named(names)}`];
@@ -235,11 +235,12 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   const nodes = [...state.nodes()];
   const unmatched = noMatchWarnings(empty, nodes).map(({ message }) => message);
   const details = [...notReady, ...unmatched];
+  const count = down.length;
   if (count > 0) {
     const without = unmatched.length === 0 ? '' : `, ${plural(unmatched.length, 'pool')} without nodes`;
     return warning(
       `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready${without}`,
-      'see why: `kubectl describe node NODE`',
+      `see why: \`kubectl describe node ${count === 1 ? down[0] : 'NODE'}\``,
       details,
     );
   }

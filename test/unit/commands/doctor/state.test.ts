@@ -67,6 +67,15 @@ test('reports a healthy state, with and without pools', () => {
   }
 });
 
+test('names the only member that is not Ready in the command', () => {
+  const remedy = (names: string[]) => {
+    const nodes = names.map(name => node(name, { ready: false }));
+    return findingsOf(stateWith([worker()], nodes)).members?.remedy;
+  };
+  assert.equal(remedy(['a']), 'see why: `kubectl describe node a`');
+  assert.equal(remedy(['a', 'b']), 'see why: `kubectl describe node NODE`');
+});
+
 test('groups overlaps by pool and owner, with the first ten nodes', () => {
   const rival = aPool({ nodeSelector: { 'node-role.kubernetes.io/worker': '' } }, { name: 'rival', uid: 'r' });
   const nodes = Array.from({ length: 12 }, (_, at) => node(`n${String(at).padStart(2, '0')}`));
