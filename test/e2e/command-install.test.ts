@@ -143,7 +143,7 @@ test('uninstall asks first on a terminal', { skip: NO_TERMINAL ?? false }, async
   assert.equal(refusal.code, 1);
   assert.match(
     refusal.shown,
-    /Delete pool a \(releases 0 nodes\) and delete the NodePool CRD in context \S+\s+\[y\/N\] nothing was deleted/,
+    /Delete pool a \(releases 1 node\) and delete the NodePool CRD in context\s+\S+\s+\[y\/N\] nothing was deleted/,
   );
   assert.deepEqual(await poolNames(), ['nodepool.nodes.lailin.xyz/a']);
   const agreed = await inTerminal(cluster(), ['uninstall', '--cascade'], 'y\n');
