@@ -265,7 +265,7 @@ test('add and move ask before a control-plane node joins, and scripts need --yes
     assert.equal(code, 1);
     assert.ok(
       shown.includes(
-        `Add 3 nodes (a, cp, ${name}) to pool gpu in context nodepool-demo: ${asked}? [y/N] nothing was changed\n`,
+        `Add 3 nodes (a, cp, ip-10-0-1-15…) to pool gpu in context nodepool-demo: ${asked}? [y/N] nothing was changed\n`,
       ),
       shown,
     );
