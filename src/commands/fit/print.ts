@@ -34,6 +34,7 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['Evaluated as a new pod; its current slot counts as free.'] : []),
+    ...(subject.daemon?.surges ? ['Running pods of the DaemonSet keep their room, because it has maxSurge.'] : []),
     ...(subject.ofRequests === undefined ? [] : [tolerationText(subject.ofRequests)]),
     ...(all.some(({ replicas: { least, most } }) => least < most) ? [ORDER] : []),
     ...quotaLines(fit, replicas),

@@ -169,7 +169,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
 /** Existing pods whose place counts as free: the pod itself, or the pods of the DaemonSet. */
 function replacedBy(subjects: readonly FitSubject[]): (pod: Pick<Pod, 'namespace' | 'name' | 'labels'>) => boolean {
   const itself = subjects.find(({ exists }) => exists);
-  const daemons = subjects.filter(({ daemon }) => daemon !== undefined);
+  const daemons = subjects.filter(({ daemon }) => daemon?.surges === false);
   return ({ namespace, name, labels }) =>
     (namespace === itself?.namespace && name === itself.name) ||
     daemons.some(subject => subject.namespace === namespace && matchesQuery(subject.daemon?.selector, labels));

@@ -34,8 +34,11 @@ export interface FitSubject {
   pod: RawPod;
   /** Labels that differ in another replica of the workload. */
   labelsOfNext?: Record<string, string>;
-  /** For a DaemonSet, which runs one pod per node: spec.template.spec, and the selector of its pods. */
-  daemon?: { template: RawPodSpec; selector: LabelQuery };
+  /**
+   * For a DaemonSet, which runs one pod per node: spec.template.spec, and the selector of its pods. `surges`: these keep
+   * their place until the new ones run.
+   */
+  daemon?: { template: RawPodSpec; selector: LabelQuery; surges: boolean };
   /** The pod exists: its own place counts as free. */
   exists: boolean;
   /** What is unknown about the pod and therefore not judged. */
@@ -142,7 +145,7 @@ function kindWithoutPod({ value }: SubjectDocument): string | undefined {
 async function subjectOf(
   document: SubjectDocument,
   namespace: string,
-  port: Pick<SchedulingPort, 'templateHash' | 'setRevision'>,
+  port: Pick<SchedulingPort, 'templateHash' | 'setRevision' | 'workload'>,
 ): Promise<FitSubject> {
   const { value, source } = document;
   const { kind, metadata } = isObject(value) ? value : {};
@@ -171,17 +174,21 @@ async function subjectOf(
     },
     reads: key => JSON.stringify(pod.spec ?? {}).includes(key),
   });
+  const surge =
+    kind === 'DaemonSet' && named !== '' ? await surgeOf(value, isSame, () => port.workload(kind, where, named)) : {};
+  const unknown = given.unknown ?? surge.unknown;
   const labels = { ...pod.metadata?.labels, ...given.labels };
   const selector = path.length > 0 && isObject(value) && isObject(value.spec) ? value.spec.selector : undefined;
   return {
     ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
     pod: { metadata: { ...pod.metadata, labels, name: named === '' ? 'pod' : named, namespace: where }, spec },
-    ...(given.unknown === undefined ? {} : { notJudged: given.unknown }),
+    ...(unknown === undefined ? {} : { notJudged: unknown }),
     ...(given.ofNext === undefined ? {} : { labelsOfNext: given.ofNext }),
     ...(kind === 'DaemonSet'
       ? {
           daemon: {
             template: pod.spec ?? {},
+            surges: surge.surges ?? false,
             selector:
               selector === undefined
                 ? { matchLabels: pod.metadata?.labels ?? {} }
@@ -220,6 +227,21 @@ async function setRevision(
     ...(isSame(template) ? { hash: revision } : {}),
     ...(isAlone ? {} : { unknown: `${REVISION}: a rollout of the StatefulSet is not complete` }),
   };
+}
+
+/** With maxSurge, a DaemonSet makes new pods beside the running ones, unless these have its template. */
+async function surgeOf(
+  value: unknown,
+  isSame: (template: unknown) => boolean,
+  live: () => ReturnType<SchedulingPort['workload']>,
+): Promise<{ surges?: boolean; unknown?: string }> {
+  const spec = isObject(value) && isObject(value.spec) ? value.spec : {};
+  const { type, rollingUpdate } = isObject(spec.updateStrategy) ? spec.updateStrategy : {};
+  const { maxSurge } = isObject(rollingUpdate) ? rollingUpdate : {};
+  if (type === 'OnDelete' || /^0*%?$/.test(String(maxSurge ?? 0))) return {};
+  const read = await permitted(live());
+  if ('forbidden' in read) return { surges: true, unknown: `${REVISION}: ${read.forbidden.oneLine}` };
+  return { surges: read.value !== undefined && !isSame(read.value.template) };
 }
 
 const REVISION_HASH = 'controller-revision-hash';

@@ -28,8 +28,19 @@ const NAMESPACES: Resource = { ...CORE, plural: 'namespaces', kind: 'Namespace',
 const CLAIMS: Resource = { ...CORE, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' };
 const VOLUMES: Resource = { ...CORE, plural: 'persistentvolumes', kind: 'PersistentVolume' };
 const QUOTAS: Resource = { ...CORE, plural: 'resourcequotas', kind: 'ResourceQuota' };
-const REPLICA_SETS: Resource = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' };
-const STATEFUL_SETS: Resource = { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet' };
+const APPS = { group: 'apps', version: 'v1' };
+const BATCH = { group: 'batch', version: 'v1' };
+const REPLICA_SETS: Resource = { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' };
+const STATEFUL_SETS: Resource = { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' };
+const WORKLOADS: readonly Resource[] = [
+  REPLICA_SETS,
+  STATEFUL_SETS,
+  { ...APPS, plural: 'deployments', kind: 'Deployment' },
+  { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' },
+  { ...BATCH, plural: 'jobs', kind: 'Job' },
+  { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
+  { ...CORE, plural: 'replicationcontrollers', kind: 'ReplicationController' },
+];
 const DEVICE_CLASSES: Resource = {
   group: 'resource.k8s.io',
   version: 'v1',
@@ -108,6 +119,12 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
       const { observedGeneration, currentRevision = '', updateRevision = '' } = status;
       const isAlone = currentRevision === updateRevision && observedGeneration === metadata.generation;
       return { template: spec.template, revision: updateRevision, isAlone };
+    },
+
+    async workload(kind, namespace, name) {
+      const resource = WORKLOADS.find(each => each.kind === kind);
+      const found = resource && (await api.get<RawReplicaSet>({ ...resource, namespace }, name));
+      return found && { template: found.spec?.template };
     },
 
     async namespaces() {
@@ -199,6 +216,8 @@ export interface SchedulingPort {
     namespace: string,
     name: string,
   ): Promise<{ template: unknown; revision: string; isAlone: boolean } | undefined>;
+  /** A workload and its pod template, if spec.template is one; undefined if it does not exist. */
+  workload(kind: string, namespace: string, name: string): Promise<{ template: unknown } | undefined>;
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
   /** All claims of these namespaces, and all volumes. */
   boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;

@@ -255,6 +255,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
     api => impactPort(api).parallelSets(),
     (api, transport) => schedulingPort(api, transport).templateHash('default', 'a', () => true),
     (api, transport) => schedulingPort(api, transport).setRevision('default', 'a'),
+    (api, transport) => schedulingPort(api, transport).workload('DaemonSet', 'default', 'a'),
     ...(['Deployment', 'DaemonSet'] as const).map(
       (kind): Read =>
         api =>

@@ -22,13 +22,15 @@ interface Cluster {
   placed?: RawPod[];
   pending?: RawPod[];
   version?: string;
+  /** The workload on the server. */
+  live?: { template: unknown };
   set?: Awaited<ReturnType<SchedulingPort['setRevision']>>;
 }
 
 /** The text of `fit -f`. */
 async function told(
   documents: ReturnType<typeof workload>[],
-  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3' }: Cluster,
+  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3', live }: Cluster,
   replicas = 4,
 ): Promise<string> {
   const port: Partial<SchedulingPort> = {
@@ -39,6 +41,7 @@ async function told(
     quotas: async () => [],
     storage: async () => NO_STORAGE,
     setRevision: async () => set,
+    workload: async () => live,
   };
   const deps = {
     cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => nodes } },
@@ -185,4 +188,23 @@ test('rules apply to the zone that the server copies to placed pods, from Kubern
   const uneven = await told(documents, { nodes: [...nodes, site('n3')] });
   assert.match(uneven, /^Between 1 and 4 of 4 replicas fit\.$/m);
   assert.match(uneven, /^Not considered: replicas after the first: rules name labels that differ between replicas\.$/m);
+});
+
+test('with maxSurge, new pods of a DaemonSet need room beside the running ones', async () => {
+  const spec = asks({ cpu: '3' });
+  const daemon = (maxSurge: number | string, type = 'RollingUpdate') => {
+    const { value, ...rest } = workload('DaemonSet', spec);
+    const updateStrategy = { type, rollingUpdate: { maxSurge } };
+    return [{ ...rest, value: { ...value, spec: { ...value.spec, updateStrategy } } }];
+  };
+  const placed = [raw({ ...spec, nodeName: 'n1' }, { labels: { app: 'db' } })];
+  const other = { placed, live: { template: template(asks({ cpu: '2' })) } };
+  const beside = await told(daemon(1), other, 1);
+  assert.match(
+    beside,
+    /^0 of 1 replica fit\.\nRunning pods of the DaemonSet keep their room, because it has maxSurge\.$/m,
+  );
+  assert.match(await told(daemon('0%'), other, 1), /^1 replica fit\.$/m);
+  assert.match(await told(daemon(1, 'OnDelete'), other, 1), /^1 replica fit\.$/m);
+  assert.match(await told(daemon('10%'), { placed, live: { template: template(spec) } }, 1), /^1 replica fit\.$/m);
 });
