@@ -56,6 +56,48 @@ export function quotaLimit(
   return lowest;
 }
 
+interface MadeObjects {
+  /** Its own kind, with the group. */
+  own?: string;
+  /** What its controller makes for each revision or run, beside pods. */
+  more: readonly string[];
+}
+
+const MADE: Readonly<Record<string, MadeObjects>> = {
+  Deployment: { own: 'deployments.apps', more: ['replicasets.apps'] },
+  ReplicaSet: { own: 'replicasets.apps', more: [] },
+  ReplicationController: { own: 'replicationcontrollers', more: [] },
+  StatefulSet: { own: 'statefulsets.apps', more: ['controllerrevisions.apps'] },
+  DaemonSet: { own: 'daemonsets.apps', more: ['controllerrevisions.apps'] },
+  Job: { own: 'jobs.batch', more: [] },
+  CronJob: { own: 'cronjobs.batch', more: ['jobs.batch'] },
+};
+
+/**
+ * A quota that has no room for the objects that a workload needs before its pods. @param isNew it does not exist yet
+ * @param isRevised its pod template is new, too
+ */
+export function objectLimit(
+  kind: string,
+  { isNew, isRevised }: { isNew: boolean; isRevised: boolean },
+  quotas: readonly RawQuota[],
+  read: ReadQuantity,
+): QuotaLimit | undefined {
+  const { own, more = [] } = MADE[kind] ?? {};
+  const needed = [...(isNew && own !== undefined ? [own] : []), ...(isRevised || kind === 'CronJob' ? more : [])];
+  for (const { metadata = {}, spec = {}, status = {} } of quotas) {
+    // A quota with a scope counts no such objects.
+    if ((spec.scopes ?? []).length > 0 || (spec.scopeSelector?.matchExpressions ?? []).length > 0) continue;
+    for (const resource of needed.flatMap(name => [`count/${name}`, name])) {
+      const hard = amountIn(status.hard, resource, read);
+      const used = amountIn(status.used, resource, read) ?? ZERO;
+      if (hard !== undefined && timesIn(hard, used, ONE) < 1)
+        return { name: metadata.name ?? '', resource, replicas: 0 };
+    }
+  }
+  return undefined;
+}
+
 /** Undefined: missing or invalid. */
 function amountIn(list: ResourceList | undefined, name: string, read: ReadQuantity): Quantity | undefined {
   const text = list === undefined ? undefined : ownValue(list, name);

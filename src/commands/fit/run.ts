@@ -17,7 +17,7 @@ import { placeBy } from '../../scheduling/place.ts';
 import { whyNoDaemon } from '../../scheduling/pod/daemon.ts';
 import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
-import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
+import { objectLimit, type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import {
   copiedLabels,
@@ -133,7 +133,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     snapshot,
   );
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
-  const fits = rehearsals.map(({ subject, pod, refused, unknown }): PodFit => {
+  const objectLimits = await Promise.all(
+    rehearsals.map(({ subject }) => objectLimitOf(subject, quotas.get(subject.namespace)?.quotas ?? [], port)),
+  );
+  const fits = rehearsals.map(({ subject, pod, refused, unknown }, at): PodFit => {
     const { daemon } = subject;
     const asked = daemon === undefined ? pod : pinned(pod);
     const nominated = new Nominated(
@@ -145,9 +148,11 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     const { rows, total } = rowsOf(asked, sites, snapshot, daemon?.template, nominated);
     for (const each of nominated.pods) snapshot.release(each.pod, each.node);
     const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
-    const quota = quotaOf(subject, ofNamespace.quotas, snapshot);
+    const replaced = kept.filter(each => replacedBy([subject])(each.pod)).length;
+    const quota = objectLimits[at] ?? quotaOf(subject, ofNamespace.quotas, snapshot, replaced);
     const wanted = options.replicas ?? 1;
-    const isEnough = total.replicas.least >= wanted && (quota?.replicas ?? Infinity) >= wanted;
+    const created = daemon === undefined ? wanted : (options.replicas ?? total.replicas.most);
+    const isEnough = total.replicas.least >= wanted && (quota?.replicas ?? Infinity) >= created;
     return {
       ...{ subject, pod, rows, total, refused, quota },
       fits: refused === undefined && isEnough,
@@ -198,14 +203,29 @@ async function quotasOf(
   );
 }
 
-/** An existing pod's own usage of the quota counts as free. */
+/** @param replaced existing pods whose usage of the quota counts as free */
 function quotaOf(
-  { pod, exists }: FitSubject,
+  { pod }: FitSubject,
   quotas: readonly RawQuota[],
   { storage }: Snapshot,
+  replaced: number,
 ): QuotaLimit | undefined {
   const limit = quotaLimit(pod, quotas, quantityReader(), defaultClass(storage));
-  return limit && { ...limit, replicas: limit.replicas + (exists ? 1 : 0) };
+  return limit && { ...limit, replicas: limit.replicas + replaced };
+}
+
+/** Asks for the workload only if a new one would exceed a quota. */
+async function objectLimitOf(
+  { kind, namespace, name, isSame }: FitSubject,
+  quotas: readonly RawQuota[],
+  port: SchedulingPort,
+): Promise<QuotaLimit | undefined> {
+  const read = quantityReader();
+  const limit = objectLimit(kind, { isNew: true, isRevised: true }, quotas, read);
+  if (limit === undefined || name === '') return limit;
+  const found = await permitted(port.workload(kind, namespace, name));
+  if ('forbidden' in found || found.value === undefined) return limit;
+  return objectLimit(kind, { isNew: false, isRevised: isSame?.(found.value.template) !== true }, quotas, read);
 }
 
 // Pods that are not bound to a node yet.

@@ -32,6 +32,8 @@ export interface FitSubject {
   title: string;
   /** A pod that could be created; an existing pod without its node. */
   pod: RawPod;
+  /** Of a workload: its template may be the one on the server. */
+  isSame?: (template: unknown) => boolean;
   /** Labels that differ in another replica of the workload. */
   labelsOfNext?: Record<string, string>;
   /**
@@ -182,6 +184,7 @@ async function subjectOf(
   return {
     ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
     pod: { metadata: { ...pod.metadata, labels, name: named === '' ? 'pod' : named, namespace: where }, spec },
+    isSame,
     ...(unknown === undefined ? {} : { notJudged: unknown }),
     ...(given.ofNext === undefined ? {} : { labelsOfNext: given.ofNext }),
     ...(kind === 'DaemonSet'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quantityReader } from '../../../src/nodepool/quantity/amounts.ts';
 import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
-import { quotaLimit, type RawQuota } from '../../../src/scheduling/quota.ts';
+import { objectLimit, quotaLimit, type RawQuota } from '../../../src/scheduling/quota.ts';
 import { asks, raw } from './fixtures.ts';
 
 type List = Record<string, string>;
@@ -139,4 +139,25 @@ for (const [name, spec, one, expected] of CASES) {
 
 test('of several quotas, the one that allows the fewest replicas decides', () => {
   assert.deepEqual(limit(ASKS, quota({ pods: '5' }), quota({ pods: '3' })), ['pods', 3]);
+});
+
+test('a new workload needs a place in the quotas of its own kind and of what its controller makes', () => {
+  const allOf = (kind: string, hard: List, made = { isNew: true, isRevised: true }, spec: RawQuota['spec'] = {}) =>
+    objectLimit(kind, made, [quota(hard, {}, spec)], quantityReader())?.resource;
+  assert.equal(allOf('Job', { 'count/jobs.batch': '0' }), 'count/jobs.batch');
+  assert.equal(allOf('CronJob', { 'count/jobs.batch': '0' }), 'count/jobs.batch');
+  assert.equal(allOf('Job', { 'count/jobs.batch': '1' }), undefined);
+  assert.equal(allOf('Deployment', { 'count/deployments.apps': '0' }), 'count/deployments.apps');
+  assert.equal(allOf('ReplicationController', { replicationcontrollers: '0' }), 'replicationcontrollers');
+  assert.equal(allOf('StatefulSet', { 'count/statefulsets.apps': '1', 'count/replicasets.apps': '0' }), undefined);
+  assert.equal(allOf('DaemonSet', { 'count/controllerrevisions.apps': '0' }), 'count/controllerrevisions.apps');
+  assert.equal(allOf('Pod', { 'count/jobs.batch': '0' }), undefined);
+  const exists = { isNew: false, isRevised: false };
+  assert.equal(
+    allOf('Deployment', { 'count/deployments.apps': '0', 'count/replicasets.apps': '0' }, exists),
+    undefined,
+  );
+  assert.equal(allOf('CronJob', { 'count/jobs.batch': '0' }, exists), 'count/jobs.batch');
+  const scoped = { scopes: ['NotBestEffort'] };
+  assert.equal(allOf('Job', { 'count/jobs.batch': '0' }, { isNew: true, isRevised: true }, scoped), undefined);
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderFit } from '../../../../src/commands/fit/print.ts';
-import { type FitDeps, fit } from '../../../../src/commands/fit/run.ts';
+import { type FitDeps, fit, type PodFit } from '../../../../src/commands/fit/run.ts';
 import type { SchedulingPort } from '../../../../src/kube/resources/scheduling.ts';
 import { makeStyle } from '../../../../src/print/style.ts';
 import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import type { RawQuota } from '../../../../src/scheduling/quota.ts';
 import { NO_STORAGE } from '../../../../src/scheduling/volumes/storage.ts';
 import { asks, raw, site } from '../../scheduling/fixtures.ts';
 
@@ -22,23 +23,23 @@ interface Cluster {
   placed?: RawPod[];
   pending?: RawPod[];
   version?: string;
+  quotas?: RawQuota[];
   /** The workload on the server. */
   live?: { template: unknown };
   set?: Awaited<ReturnType<SchedulingPort['setRevision']>>;
 }
 
-/** The text of `fit -f`. */
-async function told(
+async function fitted(
   documents: ReturnType<typeof workload>[],
-  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3', live }: Cluster,
-  replicas = 4,
-): Promise<string> {
+  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3', live, quotas = [] }: Cluster,
+  replicas: number | undefined,
+): Promise<PodFit[]> {
   const port: Partial<SchedulingPort> = {
     namespace: 'default',
     rehearse: async (_, pod) => ({ kind: 'created', pod }),
     placedPods: async (_, onPod) => placed.forEach(onPod),
     pendingPods: async () => pending,
-    quotas: async () => [],
+    quotas: async () => quotas,
     storage: async () => NO_STORAGE,
     setRevision: async () => set,
     workload: async () => live,
@@ -52,6 +53,12 @@ async function told(
     { of: { documents }, namespace: undefined, pools: [], selector: undefined, replicas },
     deps,
   );
+  return fits;
+}
+
+/** The text of `fit -f`. */
+async function told(documents: ReturnType<typeof workload>[], cluster: Cluster, replicas = 4): Promise<string> {
+  const fits = await fitted(documents, cluster, replicas);
   return renderFit(fits, { headers: true, columns: undefined, replicas }, makeStyle(false));
 }
 
@@ -207,4 +214,37 @@ test('with maxSurge, new pods of a DaemonSet need room beside the running ones',
   assert.match(await told(daemon('0%'), other, 1), /^1 replica fit\.$/m);
   assert.match(await told(daemon(1, 'OnDelete'), other, 1), /^1 replica fit\.$/m);
   assert.match(await told(daemon('10%'), { placed, live: { template: template(spec) } }, 1), /^1 replica fit\.$/m);
+});
+
+test('a quota on the objects that a workload makes before its pods counts', async () => {
+  const quotas = [
+    {
+      metadata: { name: 'q' },
+      status: { hard: { 'count/replicasets.apps': '1' }, used: { 'count/replicasets.apps': '1' } },
+    },
+  ];
+  const spec = asks({ cpu: '1' });
+  const documents = [workload('Deployment', spec)];
+  const text = await told(documents, { quotas });
+  assert.match(
+    text,
+    /^0 of 4 replicas fit\.\nResourceQuota default\/q allows 0 more pods: count\/replicasets\.apps\.$/m,
+  );
+  assert.match(await told([workload('StatefulSet', spec)], { quotas }), /^4 replicas fit\.$/m);
+  assert.match(await told(documents, { quotas, live: { template: template(spec) } }), /^4 replicas fit\.$/m);
+  assert.match(await told(documents, { quotas, live: { template: template({}) } }), /^0 of 4 replicas fit\.$/m);
+});
+
+test('a quota counts the new pods of a DaemonSet, but not those that they replace', async () => {
+  const nodes = ['n1', 'n2'].map(name => site(name));
+  const cluster = {
+    nodes,
+    quotas: [{ metadata: { name: 'q' }, status: { hard: { pods: '2' }, used: { pods: '1' } } }],
+  };
+  const documents = [workload('DaemonSet', asks({ cpu: '1' }))];
+  const [few] = await fitted(documents, cluster, undefined);
+  assert.deepEqual([few?.fits, few?.total.replicas.most, few?.quota?.replicas], [false, 2, 1]);
+  const placed = [raw({ nodeName: 'n1' }, { labels: { app: 'db' } })];
+  const [enough] = await fitted(documents, { ...cluster, placed }, undefined);
+  assert.deepEqual([enough?.fits, enough?.quota?.replicas], [true, 2]);
 });
