@@ -213,11 +213,15 @@ export class Forecaster {
   }
 
   /** A class without a provisioner, and volumes of it on these nodes. */
-  async volumes(className: string, nodes: readonly string[]): Promise<void> {
+  async volumes(
+    className: string,
+    nodes: readonly string[],
+    volumeBindingMode = 'WaitForFirstConsumer',
+  ): Promise<void> {
     await this.#api.expect('POST', '/apis/storage.k8s.io/v1/storageclasses', {
       metadata: { name: className },
       provisioner: 'kubernetes.io/no-provisioner',
-      volumeBindingMode: 'WaitForFirstConsumer',
+      volumeBindingMode,
     });
     for (const [at, node] of nodes.entries()) {
       const nodeSelectorTerms = [{ matchExpressions: [{ key: HOST, operator: 'In', values: [node] }] }];
@@ -241,10 +245,10 @@ export class Forecaster {
     });
   }
 
-  async quota(name: string, hard: Record<string, string>): Promise<void> {
+  async quota(name: string, hard: Record<string, string>, scopes: readonly string[] = []): Promise<void> {
     await this.#api.expect('POST', `/api/v1/namespaces/${NAMESPACE}/resourcequotas`, {
       metadata: { name },
-      spec: { hard },
+      spec: { hard, scopes },
     });
     await eventually('the quota has a status', async () => {
       const { status } = (await this.#api.expect('GET', `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${name}`)) as {

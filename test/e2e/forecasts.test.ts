@@ -216,6 +216,44 @@ describe('forecasts equal what kube-scheduler and the workload controllers do', 
     await check({ kind: 'Deployment', name: 'web', replicas: 5, spec }, 2, 2, text);
   });
 
+  test('a ResourceQuota of the scope BestEffort counts pods that request 0', async () => {
+    await forecaster().nodes({ name: 'n1', allocatable: room(30) });
+    await forecaster().quota('small', { pods: '2' }, ['BestEffort']);
+    const spec = { containers: [container('0')] };
+    await check({ kind: 'ReplicaSet', name: 'web', replicas: 5, spec }, 2, 2, /^2 of 5 replicas fit\.$/m);
+  });
+
+  test('a ResourceQuota can leave no room for the ReplicaSet of a Deployment, or for all pods of a DaemonSet', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(4) })));
+    await forecaster().quota('small', { 'count/replicasets.apps': '0', pods: '1' });
+    const spec = { containers: [container('1')] };
+    const text = /^ResourceQuota default\/small allows 0 more pods: count\/replicasets\.apps\.$/m;
+    await check({ kind: 'Deployment', name: 'web', replicas: 1, spec }, 0, 0, text);
+    await check({ kind: 'DaemonSet', name: 'agent', replicas: 2, spec }, 1, 1, /allows 1 more pod: pods\.$/m);
+  });
+
+  test('claims that the server binds before the pods use up the volumes that exist', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
+    await forecaster().volumes('early', ['n1', 'n2'], 'Immediate');
+    const set = (name: string, className: string): Workload => ({
+      ...{ kind: 'StatefulSet', name, replicas: 4, spec: { containers: [container('1')] } },
+      more: { volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claimOf(className) }] },
+    });
+    await check(set('db', 'early'), 2, 2, /^2 of 4 replicas fit\.$/m);
+    await check(set('other', 'unknown'), 0, 0, /pod has unbound immediate PersistentVolumeClaims/);
+  });
+
+  test('rules apply to the zone that the server gives to placed pods', async () => {
+    await forecaster().nodes(
+      ...['a', 'b'].map(zone => ({ name: `n-${zone}`, labels: { [ZONE]: zone }, allocatable: room(30) })),
+    );
+    const labelSelector = { matchExpressions: [{ key: ZONE, operator: 'Exists' }] };
+    const far = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: HOST, labelSelector }] };
+    const spec = { containers: [container('1')], affinity: { podAntiAffinity: far } };
+    const more = { podManagementPolicy: 'OrderedReady' };
+    await check({ kind: 'StatefulSet', name: 'db', replicas: 4, spec, more }, 2, 2, /^2 of 4 replicas fit\.$/m);
+  });
+
   test('pods of a DaemonSet make room for its new pods, and its controller ignores the RuntimeClass', async () => {
     const taint = { key: 'gpu', value: 'yes', effect: 'NoSchedule' as const };
     await forecaster().nodes(
