@@ -27,7 +27,7 @@ import {
   withoutCopiedLabels,
 } from '../../scheduling/spread/replicas.ts';
 import type { Pod, UnfitReason } from '../../scheduling/types.ts';
-import { defaultClass } from '../../scheduling/volumes/volumes.ts';
+import { defaultClass, ownClaims } from '../../scheduling/volumes/volumes.ts';
 import { selectExistingPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
@@ -145,7 +145,11 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
       snapshot,
     );
     for (const each of nominated.pods) snapshot.hold(each.pod, each.node);
-    const { rows, total } = rowsOf(asked, sites, snapshot, daemon?.template, nominated);
+    const own = ownClaims(subject.namespace, subject.claimNames ?? [], snapshot);
+    // It is unknown which replicas use these claims, and which need new ones.
+    const unclaimed = own.length === 0 ? asked : { ...asked, claims: asked.claims.filter(({ template }) => !template) };
+    const { rows, total } = rowsOf(unclaimed, sites, snapshot, daemon?.template, nominated);
+    if (own.length > 0) for (const row of [...rows, total]) row.replicas = { ...row.replicas, least: 0 };
     for (const each of nominated.pods) snapshot.release(each.pod, each.node);
     const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
     const replaced = kept.filter(each => replacedBy([subject])(each.pod)).length;
@@ -163,6 +167,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
         ...replicasText(pod, snapshot),
+        ...(own.length === 0 ? [] : [`where the existing volumes of its replicas are: ${firstFew(own, MAX_CLAIMS)}`]),
         ...nominated.notJudged,
         ...pendingText(competing.filter(other => !isNominated(other, subject.pod))),
       ],
@@ -297,6 +302,7 @@ function competingPods(pending: readonly RawPod[], nodes: readonly Node[], { par
 }
 
 const MAX_PODS = 3;
+const MAX_CLAIMS = 3;
 
 function pendingText(competing: readonly RawPod[]): string[] {
   const names = competing.map(({ metadata = {} }) => `${metadata.namespace}/${metadata.name}`);

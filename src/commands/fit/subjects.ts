@@ -32,6 +32,8 @@ export interface FitSubject {
   title: string;
   /** A pod that could be created; an existing pod without its node. */
   pod: RawPod;
+  /** Of a StatefulSet: its claims have these names, and a number at the end. */
+  claimNames?: readonly string[];
   /** Of a workload: its template may be the one on the server. */
   isSame?: (template: unknown) => boolean;
   /** Labels that differ in another replica of the workload. */
@@ -185,6 +187,7 @@ async function subjectOf(
     ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
     pod: { metadata: { ...pod.metadata, labels, name: named === '' ? 'pod' : named, namespace: where }, spec },
     isSame,
+    claimNames: claims.map(({ metadata }) => `${metadata?.name}-${named}-`),
     ...(unknown === undefined ? {} : { notJudged: unknown }),
     ...(given.ofNext === undefined ? {} : { labelsOfNext: given.ofNext }),
     ...(kind === 'DaemonSet'

@@ -361,6 +361,24 @@ function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Cla
   return isUnknown ? undefined : claim;
 }
 
+/**
+ * Names of free claims of a StatefulSet whose volumes decide where its replicas run: existing claims, and those that
+ * volumes are reserved for. @param prefixes of its claims
+ */
+export function ownClaims(namespace: string, prefixes: readonly string[], snapshot: Snapshot): string[] {
+  const { claims, volumes, classes } = snapshot.storage;
+  const isOwn = (name: string) =>
+    prefixes.some(prefix => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)));
+  const names = [...volumes.values()].flatMap(({ className, nodeTerms, labels, claimRef }) => {
+    if (claimRef?.namespace !== namespace || !isOwn(claimRef.name)) return [];
+    const isAnywhere =
+      nodeTerms === undefined && zonesOf(labels).length === 0 && hasProvisioner(classes.get(className));
+    const isGone = claimRef.uid !== '' && claims.get(`${namespace}/${claimRef.name}`)?.uid !== claimRef.uid;
+    return isAnywhere || isGone || snapshot.isClaimUsed(`${namespace}/${claimRef.name}`) ? [] : [claimRef.name];
+  });
+  return [...new Set(names)].toSorted();
+}
+
 /** Whether a recreated pod can use its volumes on the node: bound ones, and new ones from templates. */
 export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
   return pod.claims.every(use => {

@@ -6,7 +6,7 @@ import type { SchedulingPort } from '../../../../src/kube/resources/scheduling.t
 import { makeStyle } from '../../../../src/print/style.ts';
 import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import type { RawQuota } from '../../../../src/scheduling/quota.ts';
-import { NO_STORAGE } from '../../../../src/scheduling/volumes/storage.ts';
+import { NO_STORAGE, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
 import { asks, raw, site } from '../../scheduling/fixtures.ts';
 
 const HOST = 'kubernetes.io/hostname';
@@ -24,6 +24,7 @@ interface Cluster {
   pending?: RawPod[];
   version?: string;
   quotas?: RawQuota[];
+  storage?: Storage;
   /** The workload on the server. */
   live?: { template: unknown };
   set?: Awaited<ReturnType<SchedulingPort['setRevision']>>;
@@ -31,7 +32,16 @@ interface Cluster {
 
 async function fitted(
   documents: ReturnType<typeof workload>[],
-  { nodes = [site('n1')], placed = [], pending = [], set, version = 'v1.36.3', live, quotas = [] }: Cluster,
+  {
+    nodes = [site('n1')],
+    placed = [],
+    pending = [],
+    set,
+    version = 'v1.36.3',
+    live,
+    quotas = [],
+    storage = NO_STORAGE,
+  }: Cluster,
   replicas: number | undefined,
 ): Promise<PodFit[]> {
   const port: Partial<SchedulingPort> = {
@@ -40,7 +50,7 @@ async function fitted(
     placedPods: async (_, onPod) => placed.forEach(onPod),
     pendingPods: async () => pending,
     quotas: async () => quotas,
-    storage: async () => NO_STORAGE,
+    storage: async () => storage,
     setRevision: async () => set,
     workload: async () => live,
   };
@@ -247,4 +257,27 @@ test('a quota counts the new pods of a DaemonSet, but not those that they replac
   const placed = [raw({ nodeName: 'n1' }, { labels: { app: 'db' } })];
   const [enough] = await fitted(documents, { ...cluster, placed }, undefined);
   assert.deepEqual([enough?.fits, enough?.quota?.replicas], [true, 2]);
+});
+
+test('volumes of the claims of a StatefulSet leave the number of replicas open, unless its pods use them', async () => {
+  const set = workload('StatefulSet', asks({ cpu: '1' }));
+  const volumeClaimTemplates = [{ metadata: { name: 'data' }, spec: {} }];
+  const documents = [{ ...set, value: { ...set.value, spec: { ...set.value.spec, volumeClaimTemplates } } }];
+  const storageOf = (name: string): Storage => {
+    const claimRef = { namespace: 'default', name };
+    return {
+      ...NO_STORAGE,
+      volumes: new Map([['v', readVolume({ spec: { claimRef }, status: { phase: 'Available' } })]]),
+    };
+  };
+  const storage = storageOf('data-db-1');
+  const text = await told(documents, { storage });
+  assert.match(text, /^Between 0 and 4 of 4 replicas fit\.$/m);
+  assert.match(text, /^Not considered: where the existing volumes of its replicas are: data-db-1\.$/m);
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data-db-1' } }];
+  assert.doesNotMatch(
+    await told(documents, { storage, placed: [raw({ nodeName: 'n1', volumes })] }),
+    /existing volumes/,
+  );
+  assert.doesNotMatch(await told(documents, { storage: storageOf('data-db-x-1') }), /existing volumes/);
 });
