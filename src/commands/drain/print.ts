@@ -182,30 +182,29 @@ export function showDrainResult(
     io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
     return EXIT.error;
   }
-  const others = inMaintenance(undrained, planned);
-  // An error has already named each of these nodes.
-  if (others < undrained.length) io.out(renderDrains(drains, makeStyle(io.color), terminalWidth(io)));
+  io.out(renderDrains(drains, makeStyle(io.color), terminalWidth(io)));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${undrained.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
   const untouched = untouchedText(planned, cordoned, drains);
   if (dryRun === 'none' && untouched !== undefined) showNote(io, untouched);
-  showError(io, { message, next: nextAfterFailure(undrained.length, others, hint) });
+  showError(io, { message, next: nextAfterFailure(undrained, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 
-/** The number of these nodes that are under maintenance by others. */
-function inMaintenance(undrained: readonly NodeDrainState[], planned: PlannedPool | undefined): number {
+/** Running the command again does not help for nodes under maintenance by others. */
+function nextAfterFailure(
+  undrained: readonly NodeDrainState[],
+  planned: PlannedPool | undefined,
+  hint: string,
+): string {
   const others = new Set(
     planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
   );
-  return undrained.filter(({ node }) => others.has(node)).length;
-}
-
-/** Running the command again does not help for nodes under maintenance by others. */
-function nextAfterFailure(undrained: number, others: number, hint: string): string {
-  if (others === undrained) return 'ask the owner of the maintenance, or use --takeover';
-  const takeover = others === 0 ? '' : '; use --takeover for nodes under maintenance by others';
+  const inMaintenance = undrained.filter(({ node }) => others.has(node)).length;
+  if (inMaintenance === undrained.length && inMaintenance > 0)
+    return 'ask the owner of the maintenance, or use --takeover';
+  const takeover = inMaintenance === 0 ? '' : '; use --takeover for nodes under maintenance by others';
   return `run the command again to continue${takeover}${hint}`;
 }
 

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Deps } from '../../../../src/cli/factory.ts';
 import type { NodeDrainState } from '../../../../src/commands/drain/options.ts';
-import {
-  drainHeading,
-  drainLine,
-  drainProgress,
-  renderDrains,
-  showDrainResult,
-} from '../../../../src/commands/drain/print.ts';
+import { drainHeading, drainLine, drainProgress, renderDrains } from '../../../../src/commands/drain/print.ts';
 import { cordonLine } from '../../../../src/commands/shared/cordon/print-cordon.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { testIo } from '../../cli/test-io.ts';
 import { aNode } from '../../nodepool/fixtures.ts';
 import { colored, plain } from '../../print/fixtures.ts';
 
@@ -135,20 +127,6 @@ ip-10-0-12-100.eu-west-1.compute.internal   in progress   3/10
   2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has
     2 currently
 `,
-  );
-});
-
-test('prints no table of nodes under maintenance by others, which errors have named', () => {
-  const io = testIo();
-  const skipped = { node: aNode({ name: 'a' }), pods: [], warned: new Set<string>(), inOthersMaintenance: true };
-  const planned = { pool: 'web', nodes: [skipped], otherMembers: [] };
-  const state = { pool: 'web', drains: [makeDrain('b', 'drained', 1, 1), makeDrain('a', 'failed', 0, 0)] };
-  const end = { interrupted: false, dryRun: 'none' as const, cordoned: new Set<string>() };
-  assert.equal(showDrainResult(state, planned, end, { io } as unknown as Deps), 1);
-  assert.equal(io.stdoutText(), '');
-  assert.equal(
-    io.stderrText(),
-    'error: nodepool "web" not drained: 1 of 2 nodes left to drain; next: ask the owner of the maintenance, or use --takeover\n',
   );
 });
 
