@@ -23,6 +23,8 @@ interface PodKind {
   from: Set<string>;
   /** In any scheduling order, as many pods fit as if there were no other pods. */
   isCertain: boolean;
+  /** Pods that are not evicted yet may make nodes suitable, as they count for topology spread. */
+  isEarly: boolean;
 }
 
 const UNCERTAIN: WhyUnfit = { words: BY_ORDER, nodes: undefined, details: [] };
@@ -116,13 +118,13 @@ function retry(rest: Map<PodKind, number>, put: (kind: PodKind, count: number) =
 
 /** The maximum number of pods of the group that fit, wherever the others are. */
 function mostAlone(
-  { pod, pods }: PodKind,
+  { pod, pods, isEarly }: PodKind,
   nodes: readonly string[],
   { snapshot, neighbours }: { snapshot: Snapshot; neighbours: MovingNeighbours },
 ): number {
   const judge = new Judge(pod, snapshot);
   const limit = pods.length;
-  if (!neighbours.mayHelp(pod)) return placeBy(judge, nodes, snapshot, { limit }).bounds.most;
+  if (!isEarly && !neighbours.mayHelp(pod)) return placeBy(judge, nodes, snapshot, { limit }).bounds.most;
   let room = 0;
   for (const name of nodes) {
     const state = snapshot.nodes.get(name);
@@ -174,7 +176,7 @@ function podKindsOf(
   const kinds = new Map(all.map(([each, pod]) => [each, kindOf(pod)]));
   const counts = new Map([...Map.groupBy(kinds.values(), kind => kind)].map(([kind, { length }]) => [kind, length]));
   const competitors = new Competitors(counts, snapshot, open);
-  const leaving = new MovingNeighbours(evicted.map(({ pod }) => pod));
+  const leaving = new MovingNeighbours(evicted.map(each => kindOf(traits(each))));
   const budgetsOf = budgetMatcher(budgets);
   return [...Map.groupBy(moving, ({ pod }) => ownerOf(pod))].flatMap(([owner, group]) => {
     const alike = Map.groupBy(group, each => kinds.get(each) ?? each.pod);
@@ -182,7 +184,8 @@ function podKindsOf(
       const from = new Set(pods.map(({ node }) => node));
       // With a budget, the drain may wait for a pod that must be near a pod that is not evicted yet.
       const mayWait = leaving.areNear(pod) && pods.some(each => budgetsOf(each.pod).length > 0);
-      return { owner, pod, pods, from, isCertain: !mayWait && competitors.leaveRoomFor(pod, pods.length) };
+      const isEarly = leaving.mayHelp(pod);
+      return { owner, pod, pods, from, isEarly, isCertain: !mayWait && competitors.leaveRoomFor(pod, pods.length) };
     });
   });
 }

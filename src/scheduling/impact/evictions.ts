@@ -168,7 +168,7 @@ function unsureBudgets(
     alwaysAllowsUnhealthy && status !== undefined && status.currentHealthy < status.expectedPods;
   const names = new Set(budgets.filter(mayBeUnhealthy).map(nameOf));
   for (const [at, { next }] of groups.entries()) {
-    if (impacts[at]?.afterDrain === undefined && next?.isContested !== true) continue;
+    if (impacts[at]?.afterDrain === undefined && !next?.isContested && !next?.mayFit) continue;
     for (const { pod } of unplaced(next)) for (const budget of budgetsOf(pod)) names.add(nameOf(budget));
   }
   return { names, of: pod => budgetsOf(pod).some(budget => names.has(nameOf(budget))) };
@@ -198,6 +198,8 @@ function destinations(
   const groups = groupsOf(evicted);
   const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
   const kindOf = recreatedKinds(moving, snapshot);
+  const drained = evicted.filter(({ eviction }) => eviction.isDrained);
+  const leaving = new MovingNeighbours(drained.map(({ pod }) => kindOf(pod)));
   // Computed before any of them is placed.
   const contested = new Set([...contestedPods(moving, kindOf, snapshot, open), ...waitingForLeaving(evicted, budgets)]);
   return groups.map(({ impact, group }, at): EvictedGroup => {
@@ -219,7 +221,7 @@ function destinations(
       blockedByBudget: group.length - going.length,
       ...withoutReturning(
         isRecreated
-          ? placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), contested, kindOf })
+          ? placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), contested, leaving, kindOf })
           : undefined,
       ),
     };
@@ -457,19 +459,27 @@ export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodD
   return { ...placed, pending: pending.length, waiting: waiting.length };
 }
 
+interface PlaceAgainOptions {
+  inOrder: boolean;
+  contested?: ReadonlySet<RunningPod>;
+  leaving?: MovingNeighbours;
+  kindOf: KindOf;
+}
+
 /**
  * @param pods of one owner
  * @param snapshot without them; placed pods are added
  * @param open for that snapshot
  * @param inOrder see isInOrder()
  * @param contested see contestedPods()
+ * @param leaving pods that are drained: until they are evicted, they may make nodes suitable
  * @param kindOf see recreatedKinds()
  */
 export function placeAgain(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
   open: OpenNodes,
-  { inOrder, contested, kindOf }: { inOrder: boolean; contested?: ReadonlySet<RunningPod>; kindOf: KindOf },
+  { inOrder, contested, leaving, kindOf }: PlaceAgainOptions,
 ): PlacedPods {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: RunningPod[] = [];
@@ -514,6 +524,7 @@ export function placeAgain(
       settle(pod, placed, snapshot);
     }
     if (remaining === 0) continue;
+    if (leaving?.mayHelp(pod)) mayFit = true;
     for (const each of alike.slice(alike.length - remaining)) (isBlocked() ? waiting : pending).push(each);
     // Like the scheduler, for one pod only.
     reasons ??= whyPending(pod, to, snapshot);

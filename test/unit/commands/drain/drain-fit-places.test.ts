@@ -318,3 +318,19 @@ test('a budget with AlwaysAllow lets unhealthy pods go that find no place', asyn
   assert.equal(await stuck([true, true, false], 2), 0);
   assert.equal(await stuck([true, true, true], 1), 1);
 });
+
+test('pods that are not evicted yet count for topology spread, so others may have a place', async () => {
+  const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+  const spec = { ...one, topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels: { app: 'w' } } }] };
+  const status = { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 };
+  const budgets = [makeBudget({ namespace, name: 'w', selector: { matchLabels: { app: 'w' } }, status })];
+  const drained = (count: number, cpu: string) => {
+    const pods = Array.from({ length: count }, (_, at) => ({ name: `w-${at}`, on: 'n1', spec }));
+    return drain([node('n1', '8', '10', zone('a')), node('n2', cpu, '10', zone('b'))], ['n1'], pods, { budgets });
+  };
+  const found = await drained(3, '8');
+  assert.deepEqual([...counts(found), found.stuck], [3, 0, 2, []]);
+  // Without room, or without others, the order does not matter.
+  assert.deepEqual(counts(await drained(3, '1')), [3, 2, 0]);
+  assert.deepEqual(counts(await drained(1, '8')), [1, 0, 0]);
+});

@@ -328,3 +328,21 @@ test('a budget with AlwaysAllow does not hold unhealthy pods', () => {
   );
   assert.match(text(some), /3 may not be evicted: a PodDisruptionBudget may block the drain/);
 });
+
+test('a drain may end if topology spread counts pods that are not evicted yet', () => {
+  const labelSelector = { matchLabels: { app: 'db' } };
+  const spread = { maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+  const rack = (each: Node, value: string): Node => ({ ...each, labels: { rack: value } });
+  const drained = (isDrained: boolean) => {
+    const pods = three.map((_, at) => pod(at, { topologySpreadConstraints: [spread] }));
+    return impact(pods, [rack(node('b', '8'), 'b'), rack(node('c', '1'), 'a')], isDrained);
+  };
+  const found = drained(true);
+  assert.deepEqual(
+    found.budgets.map(each => each.kind === 'stuck' && each.certain),
+    [false],
+  );
+  assert.match(text(found), /1 may stay Pending: .*topology spread/);
+  assert.match(text(found), /1 may not be evicted: a PodDisruptionBudget may block the drain/);
+  assert.match(text(drained(false)), /1 would stay Pending: /);
+});
