@@ -8,7 +8,6 @@ import { CORDONED, toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
-import type { ExceededQuota } from '../../scheduling/exceeded-quotas.ts';
 import { OpenNodes } from '../../scheduling/impact/open-nodes.ts';
 import { roomFor } from '../../scheduling/node/resources.ts';
 import { byNotJudged, notJudgedFinder, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
@@ -18,6 +17,7 @@ import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
+import { newRevisions, recreatedBy, unsureToCreate } from './created-anew.ts';
 import { namesOfAll, placeAll } from './place-moving.ts';
 import type { PoolsDrainPlan } from './plan-drain.ts';
 import { unfitLines } from './unfit-lines.ts';
@@ -45,7 +45,7 @@ export interface DrainFit {
 export interface DrainFitPorts {
   cluster: ClusterReader;
   scheduling(): Promise<SchedulingPort>;
-  impact(): Promise<Pick<ImpactPort, 'jobs'>>;
+  impact(): Promise<Pick<ImpactPort, 'jobs' | 'newRevisions'>>;
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
@@ -56,26 +56,28 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   );
   const keep = (pod: Pod) => evicted.has(podName(pod));
   const port = await ports.scheduling();
-  const [{ snapshot, kept, knows }, waiting, jobs, quotas] = await Promise.all([
+  const [{ snapshot, kept, knows }, waiting, jobs, sets] = await Promise.all([
     readSnapshot(ports.cluster.nodes.list(), { pods: [], keep, judgesKept: true }, port),
     port.pendingPods(),
     podsOfJobs([...evicted.values()], ports),
-    permitted(port.exceededQuotas()),
+    newRevisions([...evicted.values()], ports.impact),
   ]);
   const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
   for (const { pod, node } of kept) snapshot.remove(pod, node);
   close(drained, snapshot);
   const ofNode = (name: string) => evicted.get(name);
-  const recreated = kept.filter(({ pod }) => {
-    const old = ofNode(podName(pod));
-    return old !== undefined && isRecreated(old) && !jobs.failing.has(old) && !jobs.done.has(old);
+  const recreated = kept.flatMap(each => {
+    const old = ofNode(podName(each.pod));
+    const isCreated = old !== undefined && isRecreated(old) && !jobs.failing.has(old) && !jobs.done.has(old);
+    return isCreated ? recreatedBy(old, each, sets.revisions) : [];
   });
-  // Pods that tolerate the cordon may return to the drained node.
   const isReady = ({ pod }: KeptPod) => ofNode(podName(pod))?.isReady === true;
-  // Of equal pods, the last ones find no place: rather those that a budget does not count.
+  // Pods that tolerate the cordon may return to the drained node.
   const moving = recreated
     .filter(({ pod }) => !toleratesCordon(pod.placement))
+    // Of equal pods, the last ones find no place: rather those that a budget does not count.
     .toSorted((a, b) => Number(isReady(b)) - Number(isReady(a)));
+  const unsure = await unsureToCreate(moving, port);
   const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,
@@ -89,21 +91,21 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const notJudged = [
     ...knows.refusals,
     ...jobs.notJudged,
-    ...('forbidden' in quotas ? [`ResourceQuotas: ${quotas.forbidden.oneLine}`] : []),
+    ...sets.notJudged,
+    ...unsure.notJudged,
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
     ...[...(await notJudgedOf(moving, snapshot, port))].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
   const isFirst = found.uncertain > 0 && pending.length > 0;
   const first = isFirst ? [`Pending pods may take room first: ${namesOf(pending)}`] : [];
-  const refused = refusedBy('value' in quotas ? quotas.value : [], moving);
   const pendingPods = found.withoutPlace.map(each => ({ ...each.pod, isReady: isReady(each) }));
   const stuck = budgets.flatMap(budget => stuckText(budget, pendingPods) ?? []);
   return {
     moving: moving.length,
     withoutPlace: found.withoutPlace.length,
-    uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + refused.pods),
+    uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + unsure.pods),
     ...{
-      unfit: [...unfitLines(found.unfit), ...first, ...refused.lines],
+      unfit: [...unfitLines(found.unfit), ...first, ...unsure.lines],
       stuck,
       bound: found.bound,
       failed: jobs.failing.size,
@@ -149,19 +151,6 @@ function pendingWithRoom(waiting: readonly RawPod[], snapshot: Snapshot): KeptPo
     found.set(traits, takes);
     return takes ? [{ pod, node: '' }] : [];
   });
-}
-
-/** Pods that quotas may keep from being created again. */
-function refusedBy(quotas: readonly ExceededQuota[], moving: readonly KeptPod[]): { pods: number; lines: string[] } {
-  const lines: string[] = [];
-  let pods = 0;
-  for (const [namespace, { length }] of Map.groupBy(moving, ({ pod }) => pod.namespace)) {
-    const exceeded = quotas.filter(quota => quota.namespace === namespace);
-    const most = (quota: ExceededQuota) => Math.min(length, quota.pods);
-    pods += Math.max(0, ...exceeded.map(most));
-    for (const quota of exceeded) lines.push(`${plural(most(quota), 'pod')} may not be created again: ${quota.text}`);
-  }
-  return { pods, lines };
 }
 
 // Jobs: an evicted pod counts as failed.

@@ -18,6 +18,7 @@ export function impactPort(api: Api): ImpactPort {
     selecting: kind => listSelecting(api, kind),
     jobs: () => listJobs(api),
     parallelSets: () => listParallelSets(api),
+    newRevisions: () => listNewRevisions(api),
     custom: (paths, labels) => listCustom(api, paths, labels),
   };
 }
@@ -83,6 +84,7 @@ interface ObjectMetadata {
 }
 
 interface PodTemplate {
+  metadata?: { labels?: Record<string, string> };
   spec?: RawPodSpec;
 }
 
@@ -201,6 +203,22 @@ async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
   return new Set(sets);
 }
 
+interface RawSet extends TemplatedObject {
+  spec?: TemplatedObject['spec'] & { updateStrategy?: { rollingUpdate?: { partition?: number } } };
+  status?: { currentRevision?: string; updateRevision?: string };
+}
+
+async function listNewRevisions(api: Api): Promise<ReadonlyMap<string, NewRevision>> {
+  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec = {}, status = {} }: RawSet) => {
+    const { name = '', namespace = '' } = metadata;
+    const { currentRevision = '', updateRevision: revision = '' } = status;
+    if (revision === currentRevision) return undefined;
+    const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+    return [`${namespace}/${name}`, { revision, partition, template: spec.template ?? {} }] as const;
+  });
+  return new Map(sets);
+}
+
 function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]> {
   return api.list(RESOURCES[kind], (object: RawSelectingObject) => {
     const { name = '', namespace = '' } = object.metadata ?? {};
@@ -282,6 +300,13 @@ export interface JobFacts {
   notJudged: readonly string[];
 }
 
+/** The revision of which a StatefulSet creates pods with an ordinal of at least `partition`. */
+export interface NewRevision {
+  revision: string;
+  partition: number;
+  template: PodTemplate;
+}
+
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
   /** Leaves out pods with a controller, which is read instead, and objects without a template that select no node. */
@@ -292,6 +317,8 @@ export interface ImpactPort {
   jobs(): Promise<ReadonlyMap<string, JobFacts>>;
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallelSets(): Promise<ReadonlySet<string>>;
+  /** Of StatefulSets that have pods of an earlier one; the key is `namespace/name`. */
+  newRevisions(): Promise<ReadonlyMap<string, NewRevision>>;
 }
 
 export interface ImpactPorts {

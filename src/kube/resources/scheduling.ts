@@ -4,6 +4,7 @@ import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { type ExceededQuota, exceededQuotas } from '../../scheduling/exceeded-quotas.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import type { RawQuota } from '../../scheduling/quota.ts';
+import { type RawLimitRange, type RequestDefaults, requestDefaults } from '../../scheduling/request-defaults.ts';
 import type { CountedPod } from '../../scheduling/snapshot.ts';
 import {
   type RawClaim,
@@ -28,6 +29,7 @@ const NAMESPACES: Resource = { ...CORE, plural: 'namespaces', kind: 'Namespace',
 const CLAIMS: Resource = { ...CORE, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' };
 const VOLUMES: Resource = { ...CORE, plural: 'persistentvolumes', kind: 'PersistentVolume' };
 const QUOTAS: Resource = { ...CORE, plural: 'resourcequotas', kind: 'ResourceQuota' };
+const LIMIT_RANGES: Resource = { ...CORE, plural: 'limitranges', kind: 'LimitRange' };
 const APPS = { group: 'apps', version: 'v1' };
 const BATCH = { group: 'batch', version: 'v1' };
 const REPLICA_SETS: Resource = { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' };
@@ -95,6 +97,8 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
       const read = quantityReader();
       return (await api.list(QUOTAS, (quota: RawQuota) => exceededQuotas(quota, read))).flat();
     },
+
+    requestDefaults: () => api.list(LIMIT_RANGES, (range: RawLimitRange) => requestDefaults(range)),
 
     async deviceResources() {
       if (!(await api.isServed(DEVICE_CLASSES))) return [];
@@ -203,6 +207,8 @@ export interface SchedulingPort {
   quotas(namespace: string): Promise<RawQuota[]>;
   /** Of all namespaces. */
   exceededQuotas(): Promise<ExceededQuota[]>;
+  /** LimitRanges of all namespaces that have defaults. */
+  requestDefaults(): Promise<RequestDefaults[]>;
   /** Extended resources that a DeviceClass provides; empty on servers without DeviceClasses. */
   deviceResources(): Promise<string[]>;
   /** The hash of the Deployment's revision with this pod template; undefined if there is none. */

@@ -253,6 +253,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
     ),
     api => impactPort(api).daemonSets(),
     api => impactPort(api).parallelSets(),
+    api => impactPort(api).newRevisions(),
     (api, transport) => schedulingPort(api, transport).templateHash('default', 'a', () => true),
     (api, transport) => schedulingPort(api, transport).setRevision('default', 'a'),
     (api, transport) => schedulingPort(api, transport).workload('DaemonSet', 'default', 'a'),

@@ -178,7 +178,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   // Without it, the drain does not check whether other nodes can reach the volumes.
   'drain with volumes': ['list persistentvolumeclaims', 'list persistentvolumes'],
   'drain --disable-eviction': ['delete pods'],
-  // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`.
+  // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`;
+  // of StatefulSets, `list statefulsets.apps`; without requests, `list limitranges`.
   'drain --check-fit': ['list pods', 'list resourcequotas'],
   // Without the leases, a warning says that it is unknown whether a controller runs.
   wait: [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DrainFit, drainFit } from '../../../../src/commands/drain/drain-fit.ts';
 import type { PoolsDrainPlan } from '../../../../src/commands/drain/plan-drain.ts';
-import type { JobFacts } from '../../../../src/kube/resources/impact.ts';
+import type { JobFacts, NewRevision } from '../../../../src/kube/resources/impact.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
@@ -12,6 +12,7 @@ import { exceededQuotas } from '../../../../src/scheduling/exceeded-quotas.ts';
 import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
 import type { RawQuota } from '../../../../src/scheduling/quota.ts';
+import { type RawLimitRange, requestDefaults } from '../../../../src/scheduling/request-defaults.ts';
 import { NO_STORAGE, readStorageClass, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 import { asks, site } from '../../scheduling/fixtures.ts';
@@ -33,6 +34,8 @@ interface More {
   jobs?: Map<string, JobFacts>;
   pending?: RawPod[];
   quotas?: RawQuota[];
+  ranges?: RawLimitRange[];
+  revisions?: Map<string, NewRevision>;
 }
 
 const namespace = 'default';
@@ -58,6 +61,7 @@ function drainPod(pod: Placed): DrainPod {
 /** @param drained names of the nodes */
 async function drain(nodes: Node[], drained: string[], pods: Placed[], more: More = {}): Promise<DrainFit> {
   const { storage = NO_STORAGE, budgets = [], jobs = new Map(), pending = [], quotas = [] } = more;
+  const { ranges = [], revisions = new Map() } = more;
   const leaving = nodes.filter(({ name }) => drained.includes(name));
   const plan = {
     pools: [{ nodes: leaving.map(node => ({ node, pods: pods.filter(({ on }) => on === node.name).map(drainPod) })) }],
@@ -73,12 +77,13 @@ async function drain(nodes: Node[], drained: string[], pods: Placed[], more: Mor
     },
     storage: async () => storage,
     pendingPods: async () => pending,
+    requestDefaults: async () => ranges.flatMap(range => requestDefaults(range) ?? []),
     exceededQuotas: async () => quotas.flatMap(quota => exceededQuotas(quota, quantityReader())),
   };
   const ports = {
     cluster: { nodes: { list: async () => nodes } },
     scheduling: async () => port,
-    impact: async () => ({ jobs: async () => jobs }),
+    impact: async () => ({ jobs: async () => jobs, newRevisions: async () => revisions }),
   };
   return drainFit(plan, ports as unknown as Parameters<typeof drainFit>[1]);
 }
@@ -333,4 +338,37 @@ test('pods that are not evicted yet count for topology spread, so others may hav
   // Without room, or without others, the order does not matter.
   assert.deepEqual(counts(await drained(3, '1')), [3, 2, 0]);
   assert.deepEqual(counts(await drained(1, '8')), [1, 0, 0]);
+});
+
+test('a StatefulSet with a newer revision recreates its pods with that template', async () => {
+  const pods = [0, 1].map(at => {
+    return { name: `db-${at}`, on: 'n1', spec: one, owner: ['StatefulSet', 'db'] as [string, string] };
+  });
+  const nodes = [node('n1', '4'), node('n2', '4')];
+  const drained = (partition: number, name = 'db') => {
+    const template = { metadata: { labels: { app: 'db' } }, spec: asks({ cpu: '3' }) };
+    return drain(nodes, ['n1'], pods, {
+      revisions: new Map([[`default/${name}`, { revision: 'b', partition, template }]]),
+    });
+  };
+  assert.deepEqual(counts(await drained(0)), [2, 1, 0]);
+  assert.deepEqual(counts(await drained(1)), [2, 0, 0]);
+  assert.deepEqual(counts(await drained(0, 'other')), [2, 0, 0]);
+});
+
+test('pods without requests may be recreated with those of a LimitRange', async () => {
+  const range = (limits: object[], of = namespace): RawLimitRange => ({
+    metadata: { namespace: of, name: 'l' },
+    spec: { limits },
+  });
+  const nodes = [node('n1', '4'), node('n2', '4')];
+  const drained = (spec: RawPodSpec, ranges: RawLimitRange[]) =>
+    drain(nodes, ['n1'], [{ name: 'w-0', on: 'n1', spec }], { ranges });
+  const ofCpu = [range([{ type: 'Container', default: { cpu: '3' }, defaultRequest: { cpu: '3' } }])];
+  const { unfit, ...found } = await drained(asks({}), ofCpu);
+  assert.deepEqual([found.withoutPlace, found.uncertain], [0, 1]);
+  assert.deepEqual(unfit, ['1 pod may be created with other requests: LimitRange default/l (cpu)']);
+  assert.deepEqual(counts(await drained(one, ofCpu)), [1, 0, 0]);
+  assert.deepEqual(counts(await drained(asks({}), [range([{ type: 'Container', max: { cpu: '3' } }])])), [1, 0, 0]);
+  assert.deepEqual(counts(await drained(asks({}), [range(ofCpu[0]?.spec?.limits ?? [], 'x')])), [1, 0, 0]);
 });

@@ -1,0 +1,77 @@
+/** How pods that replace evicted ones may differ from them, or why they may not be created. */
+import type { ImpactPort, NewRevision } from '../../kube/resources/impact.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
+import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
+import { quantityReader } from '../../nodepool/quantity/amounts.ts';
+import { plural } from '../../nodepool/text.ts';
+import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
+import type { RequestDefaults } from '../../scheduling/request-defaults.ts';
+import type { KeptPod } from '../shared/read-snapshot.ts';
+import { permitted } from '../shared/refusals.ts';
+
+export interface UnsurePods {
+  pods: number;
+  /** Why they may not be created, or not with the same requests. */
+  lines: string[];
+  notJudged: string[];
+}
+
+/** By ResourceQuotas and LimitRanges. Reads LimitRanges only if pods lack requests. */
+export async function unsureToCreate(moving: readonly KeptPod[], port: SchedulingPort): Promise<UnsurePods> {
+  const lacks = ({ pod }: KeptPod, resources: readonly string[]) => resources.some(name => !pod.requests.has(name));
+  const isAsked = moving.some(each => lacks(each, ['cpu', 'memory']));
+  const [quotas, ranges] = await Promise.all([
+    permitted(port.exceededQuotas()),
+    permitted(isAsked ? port.requestDefaults() : Promise.resolve<RequestDefaults[]>([])),
+  ]);
+  const found: UnsurePods = { pods: 0, lines: [], notJudged: [] };
+  if ('forbidden' in quotas) found.notJudged.push(`ResourceQuotas: ${quotas.forbidden.oneLine}`);
+  if ('forbidden' in ranges) found.notJudged.push(`LimitRanges: ${ranges.forbidden.oneLine}`);
+  for (const [namespace, pods] of Map.groupBy(moving, ({ pod }) => pod.namespace)) {
+    const of = <T extends { namespace: string }>(all: readonly T[]) => all.filter(each => each.namespace === namespace);
+    const unsure = [
+      ...of('value' in quotas ? quotas.value : []).map(quota => ({
+        count: Math.min(pods.length, quota.pods),
+        line: `may not be created again: ${quota.text}`,
+      })),
+      ...of('value' in ranges ? ranges.value : []).map(({ text, resources }) => ({
+        count: pods.filter(each => lacks(each, resources)).length,
+        line: `may be created with other requests: ${text}`,
+      })),
+    ].filter(({ count }) => count > 0);
+    found.pods += Math.max(0, ...unsure.map(({ count }) => count));
+    found.lines.push(...unsure.map(({ count, line }) => `${plural(count, 'pod')} ${line}`));
+  }
+  return found;
+}
+
+/** StatefulSets with a newer revision; read only if a pod has one. The key is `namespace/name`. */
+export async function newRevisions(
+  evicted: readonly DrainPod[],
+  impact: () => Promise<Pick<ImpactPort, 'newRevisions'>>,
+): Promise<{ revisions: ReadonlyMap<string, NewRevision>; notJudged: string[] }> {
+  const none: ReadonlyMap<string, NewRevision> = new Map();
+  if (!evicted.some(({ controller }) => controller?.kind === 'StatefulSet')) return { revisions: none, notJudged: [] };
+  const read = await permitted((await impact()).newRevisions());
+  if ('value' in read) return { revisions: read.value, notJudged: [] };
+  return { revisions: none, notJudged: [`new revisions of StatefulSets: ${read.forbidden.oneLine}`] };
+}
+
+/** The pod that its StatefulSet creates, maybe of a newer revision; its volumes stay. */
+export function recreatedBy(
+  { controller, namespace, name, labels: had }: DrainPod,
+  { pod, node }: KeptPod,
+  revisions: ReadonlyMap<string, NewRevision>,
+): KeptPod {
+  const set =
+    controller?.kind === 'StatefulSet' ? revisions.get(podName({ namespace, name: controller.name })) : undefined;
+  const ordinal = Number(name.slice(name.lastIndexOf('-') + 1));
+  if (set === undefined || ordinal < set.partition || had['controller-revision-hash'] === set.revision)
+    return { pod, node };
+  const { metadata, spec = {} } = set.template;
+  const labels = { ...pod.labels, ...metadata?.labels, 'controller-revision-hash': set.revision };
+  const next = readPlacedPod({ metadata: { namespace, name, labels }, spec }, quantityReader(), () => {});
+  // Its template lacks what a RuntimeClass adds.
+  const placement = spec.runtimeClassName ? pod.placement : next.placement;
+  return { pod: { ...next, placement, nodeName: pod.nodeName, claims: pod.claims, disks: pod.disks }, node };
+}
