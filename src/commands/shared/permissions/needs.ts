@@ -43,7 +43,7 @@ const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
-/** For volumes, namespaceSelector and extended resources, what `fit` needs; of custom resources, those that exist. */
+/** For volumes, namespaceSelector, extended resources, quotas, what `fit` needs; of custom resources, existing ones. */
 const IMPACT = [
   ...PODS,
   'list replicationcontrollers',
@@ -51,7 +51,6 @@ const IMPACT = [
   ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
   'list persistentvolumes',
   'list storageclasses.storage.k8s.io',
-  'list resourcequotas',
 ];
 /** For a pool with `noExecute: Drain`; if pods return to their node, also `list poddisruptionbudgets`. */
 const EVICT = [...PODS, 'create pods/eviction'];
@@ -180,7 +179,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'drain --disable-eviction': ['delete pods'],
   // For volumes, namespaceSelector and extended resources, what `fit` needs; for pods of Jobs, `list jobs.batch`;
   // of StatefulSets, `list statefulsets.apps`; without requests, `list limitranges`.
-  'drain --check-fit': ['list pods', 'list resourcequotas'],
+  'drain --check-fit': ['list pods', 'list resourcequotas', 'list limitranges'],
   // Without the leases, a warning says that it is unknown whether a controller runs.
   wait: [
     `get,list,watch ${POOLS}`,
