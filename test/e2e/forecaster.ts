@@ -69,12 +69,19 @@ export function objectOf({ kind, name, replicas, spec, labels = { app: name }, m
 }
 
 interface OwnedPod {
-  metadata: { name: string; ownerReferences?: object[] };
+  metadata: { name: string; ownerReferences?: object[]; deletionTimestamp?: string };
   spec: { nodeName?: string };
+  status: { phase?: string };
 }
 
 function pathOf({ kind }: Pick<Workload, 'kind'>): string {
   return `/apis/${PATHS[kind]}/namespaces/${NAMESPACE}/${kind.toLowerCase()}s`;
+}
+
+const OWNERS = KINDS.map(kind => pathOf({ kind }));
+
+function isPlaced({ metadata, spec, status }: OwnedPod): boolean {
+  return spec.nodeName !== undefined && metadata.deletionTimestamp === undefined && status.phase !== 'Failed';
 }
 
 export function selectorOf({ name, labels = { app: name } }: Workload): string {
@@ -166,7 +173,7 @@ export class Forecaster {
     const end = Date.now() + SETTLE_MS;
     let [count, since] = [-1, Date.now()];
     for (;;) {
-      const now = (await this.#owned(selector)).filter(({ spec }) => spec.nodeName !== undefined).length;
+      const now = (await this.#owned(selector)).filter(isPlaced).length;
       if (now !== count) [count, since] = [now, Date.now()];
       const isQuiet = Date.now() - since >= QUIET_MS;
       if ((isQuiet && count >= atLeast) || Date.now() > end) return count;
@@ -177,17 +184,22 @@ export class Forecaster {
   async delete(workload: Workload): Promise<void> {
     const path = workload.otherContainers === undefined ? pathOf(workload) : CRON_JOBS;
     await this.#api.expect('DELETE', `${path}/${workload.name}?propagationPolicy=Background`);
+    // The garbage collector deletes the pods: a ReplicaSet or Job that is left would replace one that is deleted here.
+    const labelled = `?labelSelector=${encodeURIComponent(selectorOf(workload))}`;
     await eventually(
       `the pods of ${workload.name} are gone`,
       async () => {
-        const owned = await this.#owned(selectorOf(workload));
-        for (const { metadata } of owned)
-          await this.#api.request('DELETE', `${PODS}/${metadata.name}?gracePeriodSeconds=0`);
-        return owned.length === 0;
+        const left = await this.#count(OWNERS.map(owners => owners + labelled));
+        return left + (await this.#owned(selectorOf(workload))).length === 0;
       },
       60_000,
     );
     await this.#api.expect('DELETE', `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`);
+  }
+
+  async #count(paths: readonly string[]): Promise<number> {
+    const lists = await Promise.all(paths.map(path => this.#api.expect('GET', path)));
+    return (lists as { items: unknown[] }[]).reduce((sum, { items }) => sum + items.length, 0);
   }
 
   /** Without those that runs() made, and that are on their way out. */
@@ -260,8 +272,15 @@ export class Forecaster {
 
   /** A PodDisruptionBudget of the pods `app=NAME`, once its status counts them. @param pods how many there are */
   async budget(name: string, pods: number, random: Dice): Promise<void> {
-    const limits = [{ maxUnavailable: 1 }, { minAvailable: pods }, { minAvailable: Math.max(1, pods - 1) }];
-    const spec = { ...random.pick(limits), selector: { matchLabels: { app: name } } };
+    const limits = [
+      { maxUnavailable: 1 },
+      { maxUnavailable: '50%' },
+      { minAvailable: '50%' },
+      { minAvailable: pods },
+      { minAvailable: Math.max(1, pods - 1) },
+    ];
+    const unhealthyPodEvictionPolicy = random.pick(['AlwaysAllow', 'IfHealthyBudget']);
+    const spec = { ...random.pick(limits), unhealthyPodEvictionPolicy, selector: { matchLabels: { app: name } } };
     await this.#api.expect('POST', BUDGETS, { metadata: { name }, spec });
     await eventually('the budget knows its pods', async () => {
       const { status } = (await this.#api.expect('GET', `${BUDGETS}/${name}`)) as {
@@ -273,9 +292,10 @@ export class Forecaster {
 
   /** Without nodes, pods, volumes and quotas. */
   async clear(): Promise<void> {
+    const areGone = async (paths: readonly string[]) => (await this.#count(paths)) === 0;
+    for (const path of [...OWNERS, CRON_JOBS]) await this.#api.expect('DELETE', path);
+    await eventually('no workloads are left', () => areGone([...OWNERS, CRON_JOBS]));
     for (const path of [
-      ...KINDS.map(kind => pathOf({ kind })),
-      CRON_JOBS,
       `/api/v1/namespaces/${NAMESPACE}/resourcequotas`,
       BUDGETS,
       `${PODS}?gracePeriodSeconds=0`,
@@ -290,9 +310,7 @@ export class Forecaster {
     for (const { metadata } of items)
       await this.#api.expect('PATCH', `${POOLS}/${metadata.name}`, { metadata: { finalizers: [] } });
     await this.#api.expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses');
-    await eventually('no pods are left', async () => {
-      return ((await this.#api.expect('GET', PODS)) as { items: unknown[] }).items.length === 0;
-    });
+    await eventually('no pods are left', () => areGone([PODS]));
     await deleteNodes(this.#cluster);
   }
 

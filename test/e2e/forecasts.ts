@@ -154,24 +154,31 @@ export async function runDrains(
     await forecaster.pool('drained');
     const names = Array.from({ length: random.between(3, 6) }, (_, i) => `n${i}`);
     const leaving = names.slice(0, random.between(1, 2));
-    await forecaster.nodes(
-      ...names.map(name => ({
-        name,
-        labels: { [ZONE]: random.pick(['a', 'b']), ...(leaving.includes(name) ? role('drained') : {}) },
-        allocatable: { cpu: `${random.between(3, 9)}`, memory: '8Gi', pods: podPlaces(random) },
-      })),
-    );
+    const nodes = names.map(name => ({
+      name,
+      labels: { [ZONE]: random.pick(['a', 'b']), ...(leaving.includes(name) ? role('drained') : {}) },
+      allocatable: { cpu: `${random.between(3, 9)}`, memory: '8Gi', pods: podPlaces(random) },
+    }));
+    // The last one may join once the workloads run.
+    const first = random.chance(0.3) ? nodes.slice(0, -1) : nodes;
+    await forecaster.nodes(...first);
     const workloads: Workload[] = [];
     for (let i = 0; i < random.between(2, 5); i++) {
       const workload = drainedWorkload(random, i, names);
       if (random.chance(0.2)) await addVolumes(workload, names, random, forecaster);
       const { least } = await forecaster.forecast(workload);
       if (least === 0) continue;
-      await forecaster.create({ ...workload, replicas: least });
+      // The replicas that do not fit are Pending.
+      const replicas = random.chance(0.3) ? workload.replicas : least;
+      await forecaster.create({ ...workload, replicas });
       await forecaster.settled(selectorOf(workload), least);
-      workloads.push({ ...workload, replicas: least });
-      if (random.chance(0.3)) await forecaster.budget(workload.name, least, random);
+      workloads.push({ ...workload, replicas });
+      // The disruption controller does not know how many pods a Job should have.
+      if (replicas === least && workload.kind !== 'Job' && random.chance(0.3))
+        await forecaster.budget(workload.name, least, random);
     }
+    if (first.length < nodes.length) await forecaster.nodes(...nodes.slice(first.length));
+    const before = await forecaster.settled('drain=yes', 0);
     const all = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
     const flags = ['drain', 'drained', '--force'];
     const asked = await cliHere(cluster, [...flags, '--check-fit', '--dry-run']);
@@ -187,7 +194,7 @@ export async function runDrains(
         tell(differences.at(-1) ?? '');
       }
     }
-    const expected = all - moving + certain;
+    const expected = before - moving + certain;
     const placed = await forecaster.settled('drain=yes', expected);
     allCertain += certain;
     allMoving += moving;
@@ -208,7 +215,7 @@ export async function runDrains(
 
 /** What the output of --check-fit promises. `without`: those that find no place in any case. */
 function promisedBy(stderr: string): { moving: number; certain: number; without: number } {
-  const all = /^(?:All (\d+) pods|(The) pod)/m.exec(stderr);
+  const all = /^(?:All (\d+) recreated pods fit|(The) recreated pod fits) /m.exec(stderr);
   if (all !== null) return { moving: Number(all[1] ?? 1), certain: Number(all[1] ?? 1), without: 0 };
   const some = /(at least )?(\d+) of (\d+) pods? (may|would) find no place/.exec(stderr);
   if (some === null) return { moving: 0, certain: 0, without: 0 };
@@ -238,7 +245,7 @@ export async function addVolumes(
 }
 
 function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
-  const kind = random.pick(['Deployment', 'StatefulSet', 'ReplicaSet'] as const);
+  const kind = random.pick(['Deployment', 'StatefulSet', 'ReplicaSet', 'Job'] as const);
   const name = `d${at}`;
   const labels = { app: name, drain: 'yes' };
   const labelSelector = { matchLabels: { app: name } };
@@ -273,7 +280,8 @@ function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
   ]);
   // Those that return to their nodes have room there, whichever comes first.
   const cpu = 'tolerations' in rules ? '1' : `${random.between(1, 2)}`;
-  const spec = { containers: [container(cpu)], ...rules };
+  const spec = { containers: [container(cpu)], ...rules, ...(kind === 'Job' ? { restartPolicy: 'Never' } : {}) };
   const more = kind === 'StatefulSet' && random.chance(0.3) ? { podManagementPolicy: 'OrderedReady' } : {};
-  return { kind, name, replicas: random.between(1, 4), spec, labels, more };
+  // A Job waits 10 s after its first failure, and twice as long after each further one.
+  return { kind, name, replicas: random.between(1, kind === 'Job' ? 2 : 4), spec, labels, more };
 }
