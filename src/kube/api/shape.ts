@@ -24,7 +24,11 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     initContainerStatuses allowedTopologies matchLabelExpressions schedulingGates resourceClaims rules onPodConditions`,
   ],
   ['strings', 'finalizers scopes values accessModes namespaces matchLabelKeys mismatchLabelKeys shortNames categories'],
-  ['map', 'labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard used'],
+  [
+    'map',
+    `labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard used default
+    defaultRequest`,
+  ],
   [
     'string',
     `name generateName namespace uid resourceVersion kind apiVersion key operator effect type reason message note nodeName
@@ -38,7 +42,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     `replicas revision leaseTransitions leaseDurationSeconds count generation observedGeneration readyReplicas
     currentHealthy desiredHealthy disruptionsAllowed expectedPods containerPort hostPort tolerationSeconds weight
     maxSkew minDomains parallelism completions deprecatedCount backoffLimit backoffLimitPerIndex failed priority
-    activeDeadlineSeconds`,
+    activeDeadlineSeconds partition succeeded`,
   ],
   ['boolean', 'unschedulable controller blockOwnerDeletion hostNetwork suspend served'],
   ['scalar', 'value'],
@@ -102,9 +106,10 @@ function checkObject(object: Record<string, unknown>, path: string, depth: numbe
 }
 
 function shapeOf(name: string, path: string): Shape | undefined {
-  // A condition has a `status` as well. `overhead` is a map in pods, an object in a RuntimeClass. Required node
-  // affinity is one object, required pod affinity a list.
+  // A condition has a `status` as well. `overhead` is a map in pods, an object in a RuntimeClass. `limits` are a map in
+  // pods, a list in a LimitRange. Required node affinity is one object, required pod affinity a list.
   if (name === 'status' && path === '') return 'object';
+  if (name === 'limits' && path === 'spec') return 'objects';
   if (name === 'overhead') return path.endsWith('spec') ? 'map' : 'object';
   if (name !== 'requiredDuringSchedulingIgnoredDuringExecution') return SHAPES.get(name);
   return path.endsWith('.nodeAffinity') ? 'object' : 'objects';

@@ -75,7 +75,11 @@ const podSpec = {
 };
 const workload = {
   metadata: { ...metadata, ownerReferences: [] },
-  spec: { replicas: 1, selector: { matchLabels: { a: 'b' } }, template: { metadata, spec: podSpec } },
+  spec: {
+    ...{ replicas: 1, selector: { matchLabels: { a: 'b' } }, template: { metadata, spec: podSpec } },
+    updateStrategy: { rollingUpdate: { partition: 1 } },
+  },
+  status: { currentRevision: 'a', updateRevision: 'b' },
 };
 const SAMPLES = {
   node: {
@@ -126,6 +130,7 @@ const SAMPLES = {
     spec: {
       jobTemplate: { spec: workload.spec },
       backoffLimit: 1,
+      completions: 1,
       podFailurePolicy: {
         rules: [
           { action: 'Count', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -133,7 +138,7 @@ const SAMPLES = {
         ],
       },
     },
-    status: { conditions, failed: 1 },
+    status: { conditions, failed: 1, succeeded: 1 },
   },
   quota: {
     metadata,
@@ -142,6 +147,10 @@ const SAMPLES = {
       scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['x'] }] },
     },
     status: { hard: { pods: '2', 'requests.cpu': '1' }, used: { pods: '1' } },
+  },
+  limitRange: {
+    metadata,
+    spec: { limits: [{ type: 'Container', default: { cpu: '1' }, defaultRequest: { memory: '1Gi' } }] },
   },
   deviceClass: { metadata, spec: { extendedResourceName: 'example.com/gpu' } },
   pending: { metadata, spec: { ...podSpec, priority: 1 }, status: { nominatedNodeName: 'a' } },
@@ -231,6 +240,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
     },
     (api, transport) => schedulingPort(api, transport).exceededQuotas(),
   ],
+  limitRange: [(api, transport) => schedulingPort(api, transport).requestDefaults()],
   deviceClass: [(api, transport) => schedulingPort(api, transport).deviceResources()],
   pending: [
     async (api, transport) => {
