@@ -57,7 +57,7 @@ export interface ReadImpact {
   parallel: ReadonlySet<string>;
   /** Extended resources that a DeviceClass provides; read only if moving pods request any. */
   deviceResources: ReadonlySet<string>;
-  /** Read only if pods move. */
+  /** Read only for NoExecute taints. */
   quotas: readonly ExceededQuota[];
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
@@ -108,7 +108,7 @@ export async function readAll(
     asksForDevices
       ? reading('DeviceClasses', async () => new Set(await scheduling.deviceResources()), NO_SETS)
       : NO_SETS,
-    movers.length === 0 ? [] : reading<ExceededQuota[]>('ResourceQuotas', () => scheduling.exceededQuotas(), []),
+    mayEvict ? reading<ExceededQuota[]>('ResourceQuotas', () => scheduling.exceededQuotas(), []) : [],
     reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];

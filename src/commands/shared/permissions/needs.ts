@@ -43,7 +43,7 @@ const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
-/** For volumes, namespaceSelector, extended resources, quotas, what `fit` needs; of custom resources, existing ones. */
+/** For volumes, namespaceSelector and extended resources, what `fit` needs; of custom resources, those that exist. */
 const IMPACT = [
   ...PODS,
   'list replicationcontrollers',
@@ -106,7 +106,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff --impact': IMPACT,
-  'diff --impact with NoExecute': ['list poddisruptionbudgets.policy'],
+  'diff --impact with NoExecute': ['list poddisruptionbudgets.policy', 'list resourcequotas'],
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
