@@ -102,7 +102,11 @@ test('a DaemonSet has one pod per node, also on a cordoned node', async () => {
   assert.equal(stdout, 'worker  yes  3/3  3  <none>\n');
 });
 
-test('reads several documents of different kinds from stdin', async () => {
+test('reads several documents of different kinds from stdin', async t => {
+  const classes = '/apis/storage.k8s.io/v1/storageclasses';
+  const late = { provisioner: 'example.com/late', volumeBindingMode: 'WaitForFirstConsumer' };
+  await api().expect('POST', classes, { metadata: { name: 'late' }, ...late });
+  t.after(() => api().expect('DELETE', `${classes}/late`));
   const pod = { containers: [container('a', { cpu: '1' })], restartPolicy: 'Never' };
   const documents = [
     { kind: 'Pod', metadata: { name: 'a' }, spec: pod },
@@ -116,7 +120,11 @@ test('reads several documents of different kinds from stdin', async () => {
         volumeClaimTemplates: [
           {
             metadata: { name: 'data' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+            spec: {
+              accessModes: ['ReadWriteOnce'],
+              storageClassName: 'late',
+              resources: { requests: { storage: '1Gi' } },
+            },
           },
         ],
       },

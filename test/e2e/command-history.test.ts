@@ -102,7 +102,11 @@ test('shows maintenance that was taken over or ended, for the node and the pool'
       ['bob took over the maintenance by alice: new kernel', 'bob ended the maintenance by bob: new kernel'],
     );
     assert.deepEqual(
-      all.filter(({ what }) => what === 'Maintenance').map(({ who, detail }) => `${who}: ${detail}`),
+      // Both may have begun in the same second.
+      all
+        .filter(({ what }) => what === 'Maintenance')
+        .map(({ who, detail }) => `${who}: ${detail}`)
+        .toSorted(),
       ['alice: cordoned by alice: new kernel', 'bob: cordoned by bob: new kernel'],
     );
     assert.deepEqual([...new Set(ended.map(({ who, node }) => `${who} ${node}`))], ['kubectl-nodepool a']);

@@ -27,7 +27,10 @@ test('completes a rollout with nodes that were NotReady before their change', { 
   const watching = await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
   await eventually('all are changed', all(4, '2'));
-  await eventually('it is complete', says(/^RolloutComplete: 4 of 4 nodes updated$/));
+  await eventually(
+    'it is complete',
+    says(/^RolloutComplete: 4 of 4 nodes updated without waiting for nodes n2, n3 \(NotReady before the change\)$/),
+  );
   assert.equal(await ok(['rollout', 'status', 'web']), 'nodepool "web" successfully rolled out\n');
   await watching.end();
 });

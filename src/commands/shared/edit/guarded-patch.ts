@@ -43,8 +43,14 @@ export async function patchPool<T extends PoolPatch>(
     const { before, after, patch } = proposal;
     if (patch === undefined) return { ...proposal, pool: before };
     if (options.dryRun === 'client') return { ...proposal, pool: after };
-    await saveReplaced(before, after, options);
-    const write = await options.cluster.pools.patch(name, guardedPatch(patch, before));
+    const saved = await saveReplaced(before, after, options);
+    const { pools, revisions } = options.cluster;
+    const write = await pools.patch(name, guardedPatch(patch, before)).catch(async (error: unknown) => {
+      // After a refusal, nothing is left; without an answer, the server may have written the edit.
+      const isRefusal = error instanceof NodepoolError && !error.isTransient && !error.isGeneral;
+      if (saved !== undefined && isRefusal) await revisions.delete(saved).catch(() => {});
+      throw error;
+    });
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
     const altered = alteredPool(after, write.pool, before);
