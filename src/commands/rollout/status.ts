@@ -46,9 +46,9 @@ export async function rolloutStatus(
     const runs = await controllerRuns({ cluster, lease }, over.signal);
     if (runs === false)
       hint('no controller is running: this pool is not reconciled, unless `reconcile --watch` runs elsewhere');
+    else if (isQuiet && runs === true) watchQuiet();
     // Leases may not be read.
-    else if (isQuiet && runs === undefined) hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`);
-    else if (isQuiet) watchQuiet();
+    else if (isQuiet) hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`);
   };
   // Again and again: a controller may exit while a rollout settles.
   const watchQuiet = () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Connection, Deps } from '../../../../src/cli/factory.ts';
 import { followRollout, rolloutStatus } from '../../../../src/commands/rollout/status.ts';
 import type { Clock } from '../../../../src/controller/clock.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
+import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
 import type { NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { EKS } from '../../../cloud-names.ts';
 import { testIo } from '../../cli/test-io.ts';
@@ -65,11 +66,11 @@ test('reports a completed rollout even if the timeout ends before the watch', as
   assert.equal((await ended).kind, 'done');
 });
 
-test('warns once if the controller exits during the rollout', async t => {
+/** A rollout without progress. `quiet` waits for 10 s and returns stderr. @param holderOf the lease, or throws */
+async function quietRollout(t: TestContext, holderOf: () => string) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const source = new FakeSource();
-  let holder = 'a';
-  const record = () => ({ holder, renewed: new Date(0), durationSeconds: 15 });
+  const record = () => ({ holder: holderOf(), renewed: new Date(0), durationSeconds: 15 });
   const cluster = {
     pools: {
       get: async () => pool(1, false),
@@ -90,13 +91,32 @@ test('warns once if the controller exits during the rollout', async t => {
     await flushPromises();
     return io.stderrText();
   };
+  const finish = () => {
+    source.watches[1]?.send(line('MODIFIED', pool(3, true)));
+    return ended;
+  };
+  return { quiet, finish };
+}
+
+test('warns once if the controller exits during the rollout', async t => {
+  let holder = 'a';
+  const { quiet, finish } = await quietRollout(t, () => holder);
   assert.equal(await quiet(), '');
   holder = '';
   const warned = await quiet();
   assert.match(warned, /^warning: no controller is running: .*\n$/);
   assert.equal(await quiet(), warned);
-  source.watches[1]?.send(line('MODIFIED', pool(3, true)));
-  assert.equal(await ended, 0);
+  assert.equal(await finish(), 0);
+});
+
+test('asks after a while whether a controller runs, if leases may not be read', async t => {
+  const { quiet, finish } = await quietRollout(t, () => {
+    throw new ForbiddenError('the user may not get leases', ['verb get on leases.coordination.k8s.io']);
+  });
+  const warned = await quiet();
+  assert.match(warned, /^warning: no progress for 10 s: is a controller running\?; next: .*\n$/);
+  assert.equal(await quiet(), warned);
+  assert.equal(await finish(), 0);
 });
 
 test('wraps a state between words on a terminal, and keeps one line in a pipe', async () => {
