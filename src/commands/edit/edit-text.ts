@@ -16,9 +16,8 @@ import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { assertValid } from '../shared/create/create.ts';
 import { assertRestored, type EditResult } from '../shared/edit/edit.ts';
-import { alteredPool, guardedPatch, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
+import { alteredPool, MAX_ATTEMPTS, patchAndSave } from '../shared/edit/guarded-patch.ts';
 import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
-import { saveReplaced } from '../shared/edit/save-replaced.ts';
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
 /** The user's editor on one file, which exists until it is removed, even after an error. */
@@ -128,8 +127,7 @@ async function save(
     const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
     assertValid(sent);
     const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, editor, options);
-    await saveReplaced(read, sent, options);
-    const result = await pools.patch(name, guardedPatch(patch, read));
+    const result = await patchAndSave(read, sent, patch, options);
     if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
     if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
     const latest = await pools.get(name);

@@ -1,5 +1,5 @@
 /** Patches a pool that others may change concurrently, and reports what the server stored differently. */
-import type { RawPool } from '../../../kube/cluster.ts';
+import type { PoolWrite, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
@@ -15,7 +15,7 @@ import { saveReplaced } from './save-replaced.ts';
 export const MAX_ATTEMPTS = 10;
 
 /** Makes the server refuse the patch if the pool is no longer the one that was read. */
-export function guardedPatch(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
+function guardedPatch(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
   const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
 }
@@ -43,14 +43,7 @@ export async function patchPool<T extends PoolPatch>(
     const { before, after, patch } = proposal;
     if (patch === undefined) return { ...proposal, pool: before };
     if (options.dryRun === 'client') return { ...proposal, pool: after };
-    const saved = await saveReplaced(before, after, options);
-    const { pools, revisions } = options.cluster;
-    const write = await pools.patch(name, guardedPatch(patch, before)).catch(async (error: unknown) => {
-      // After a refusal, nothing is left; without an answer, the server may have written the edit.
-      const isRefusal = error instanceof NodepoolError && !error.isTransient && !error.isGeneral;
-      if (saved !== undefined && isRefusal) await revisions.delete(saved).catch(() => {});
-      throw error;
-    });
+    const write = await patchAndSave(before, after, patch, options);
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
     const altered = alteredPool(after, write.pool, before);
@@ -61,6 +54,23 @@ export async function patchPool<T extends PoolPatch>(
     return { ...proposal, pool: write.pool };
   }
   throw new NodepoolError('cluster', `cannot edit pool ${name}: somebody else keeps changing the pool`, 'try again');
+}
+
+/** One guarded patch. Before it, saves the spec that it replaces: see saveReplaced(). */
+export async function patchAndSave(
+  before: RawPool,
+  after: Pick<RawPool, 'spec'>,
+  patch: Record<string, unknown>,
+  options: Pick<EditOptions, 'cluster' | 'dryRun' | 'warn'>,
+): Promise<PoolWrite<RawPool>> {
+  const { pools, revisions } = options.cluster;
+  const saved = await saveReplaced(before, after, options);
+  return pools.patch(before.metadata.name, guardedPatch(patch, before)).catch(async (error: unknown) => {
+    // After a refusal, nothing is left; without an answer, the server may have written the edit.
+    const isRefusal = error instanceof NodepoolError && !error.isTransient && !error.isGeneral;
+    if (saved !== undefined && isRefusal) await revisions.delete(saved).catch(() => {});
+    throw error;
+  });
 }
 
 // How the stored pool differs from what a create or an edit sent.

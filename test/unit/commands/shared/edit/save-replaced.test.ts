@@ -1,9 +1,10 @@
 /** Which edits save the spec that they replace, so that `rollout undo` finds it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { patchAndSave } from '../../../../../src/commands/shared/edit/guarded-patch.ts';
 import { saveReplaced } from '../../../../../src/commands/shared/edit/save-replaced.ts';
 import type { ClusterPort, DryRun, RawPool } from '../../../../../src/kube/cluster.ts';
-import { ForbiddenError, type Warning } from '../../../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError, type Warning } from '../../../../../src/nodepool/errors.ts';
 import type { ControllerRevision } from '../../../../../src/nodepool/rollout/revisions.ts';
 import type { NodePoolSpec, NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
@@ -64,4 +65,29 @@ test('a refusal is one warning, and the edit goes on', async () => {
       next: 'ask for a role with verb create on controllerrevisions.apps in namespace default',
     },
   ]);
+});
+
+test('a refused edit leaves no revision, but one without an answer does', async () => {
+  const kept = async (error: Error, created: 'created' | 'exists' = 'created') => {
+    const revisions = new Set<ControllerRevision>();
+    const cluster = {
+      pools: { patch: () => Promise.reject(error) },
+      revisions: {
+        create: async (revision: ControllerRevision) => {
+          revisions.add(revision);
+          return { kind: created, revision };
+        },
+        delete: async (revision: ControllerRevision) => void revisions.delete(revision),
+      },
+    } as unknown as ClusterPort;
+    const options = { cluster, dryRun: 'none', warn() {} } as const;
+    const before = pool({ labels: { tier: 'old' } });
+    await assert.rejects(patchAndSave(before, { spec: NEW }, { spec: NEW }, options), error);
+    return revisions.size;
+  };
+  assert.equal(await kept(new NodepoolError('input', 'invalid')), 0);
+  assert.equal(await kept(new NodepoolError('input', 'invalid'), 'exists'), 1, 'another edit has saved it');
+  assert.equal(await kept(new NodepoolError('cluster', 'no answer', undefined, { isTransient: true })), 1);
+  assert.equal(await kept(new NodepoolError('cluster', 'no connection', undefined, { isGeneral: true })), 1);
+  assert.equal(await kept(new TypeError('a bug')), 1);
 });
