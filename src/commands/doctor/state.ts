@@ -109,7 +109,8 @@ export function stateFindings(
   }
   const nodes = readNodes.value;
   const names = nodes.map(({ name }) => name);
-  const liveOf = (pool: NodePool) => liveState(cluster, pool, now);
+  const live = new Map(pools.map(pool => [pool, liveState(cluster, pool, now)]));
+  const liveOf = (pool: NodePool) => live.get(pool) ?? liveState(cluster, pool, now);
   return {
     pools: checkPools(pools, cluster, liveOf),
     rollouts: checkRollouts(pools, liveOf),
