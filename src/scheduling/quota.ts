@@ -99,7 +99,7 @@ export function objectLimit(
 }
 
 /** Undefined: missing or invalid. */
-function amountIn(list: ResourceList | undefined, name: string, read: ReadQuantity): Quantity | undefined {
+export function amountIn(list: ResourceList | undefined, name: string, read: ReadQuantity): Quantity | undefined {
   const text = list === undefined ? undefined : ownValue(list, name);
   try {
     return text === undefined ? undefined : read(text);
