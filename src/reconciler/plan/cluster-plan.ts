@@ -93,6 +93,11 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   };
 }
 
+/** As `rollouts` of planCluster(), without planning the nodes. */
+export function planRollouts(state: ClusterState, intent: Intent, now: Date): PlannedRollout[] {
+  return rolloutsOf(stateAfter(state, intent), intent.pools, now);
+}
+
 function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): PlannedRollout[] {
   return pools.flatMap(name => {
     const pool = state.pool(name);

@@ -12,7 +12,7 @@ import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import { nodesText } from '../../../print/names.ts';
 import { changedNodes } from '../../../print/question.ts';
-import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { type ClusterPlan, planCluster, planRollouts } from '../../../reconciler/plan/cluster-plan.ts';
 import { type Intent, stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
@@ -109,7 +109,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
 
 /** All nodes that will change, and the steps of the rollout. */
 function planAhead(state: ClusterState, intent: Intent, now: Date): ClusterPlan {
-  return { ...planCluster(state, intent), rollouts: planCluster(state, intent, now).rollouts };
+  return { ...planCluster(state, intent), rollouts: planRollouts(state, intent, now) };
 }
 
 async function readState({ cluster }: EditOptions) {
