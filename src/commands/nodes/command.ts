@@ -75,12 +75,9 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const nodes = isDue && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     const isAll = pools.length === 0 && !unassigned && selector === undefined;
     await printPoolNodes(sort(nodes), output, isAll ? 'No node belongs to a pool.' : 'No nodes found.', io);
-    const blocked = nodes.flatMap(({ node, blocked }) =>
-      blocked === undefined ? [] : { node: node.name, ...blocked },
-    );
-    if (blocked.length > 0) {
-      const { blockedNotes } = await import('../shared/changes/blocks.ts');
-      for (const note of blockedNotes(blocked)) showNote(io, note);
+    if (nodes.some(({ blocked }) => blocked !== undefined)) {
+      const { blockedAmong, blockedNotes } = await import('../shared/changes/blocks.ts');
+      for (const note of blockedNotes(blockedAmong(nodes))) showNote(io, note);
     }
     if (ownedByOthers.size > 0) showNote(io, ownedByOthersText(ownedByOthers));
     return 0;

@@ -1,7 +1,7 @@
 /** Groups nodes with the same change into one block: 500 nodes fit on a screen, and a different node stands out. */
 import type { Change, DuePlan } from '../../../nodepool/plan/plan.ts';
 import { nodesText } from '../../../print/names.ts';
-import type { BlockedNode } from '../../../reconciler/plan/blocked.ts';
+import type { Blocked, BlockedNode } from '../../../reconciler/plan/blocked.ts';
 
 /** What is shown about a node, except its name. */
 export interface SharedChanges extends Pick<DuePlan, 'owner' | 'previous' | 'changes' | 'drain'> {
@@ -39,6 +39,13 @@ export function sharedNotes<T extends { node: string }>(
     const names = [first, ...more].map(({ node }) => node);
     return `${nodesText(names, short)} ${text(first, 'are')}`;
   });
+}
+
+/** Those of the nodes that no run changes. */
+export function blockedAmong(
+  nodes: readonly { node: { name: string }; blocked?: Blocked | undefined }[],
+): BlockedNode[] {
+  return nodes.flatMap(({ node, blocked }) => (blocked === undefined ? [] : { node: node.name, ...blocked }));
 }
 
 export function blockedNotes(blocked: readonly BlockedNode[], options?: NoteOptions): string[] {

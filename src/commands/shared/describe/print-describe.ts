@@ -48,7 +48,7 @@ import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, paintAs, renderTable, safeText } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
 import { wrapWords } from '../../../print/width.ts';
-import { blockedNotes } from '../changes/blocks.ts';
+import { blockedAmong, blockedNotes } from '../changes/blocks.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { Permitted } from '../refusals.ts';
 import type { DescribedNode } from './describe.ts';
@@ -296,8 +296,7 @@ function nodesSection(pool: NodePool, nodes: DescribedNode[], { now, style, term
 }
 
 function blockedSection(nodes: DescribedNode[], width = Infinity): string[] {
-  const blocked = nodes.flatMap(({ node, blocked }) => (blocked === undefined ? [] : { node: node.name, ...blocked }));
-  return blockedNotes(blocked).flatMap(note => wrapWords(`  ! ${sanitizeLine(note)}`, width, '    '));
+  return blockedNotes(blockedAmong(nodes)).flatMap(note => wrapWords(`  ! ${sanitizeLine(note)}`, width, '    '));
 }
 
 /** Overdue ones first. */
