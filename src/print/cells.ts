@@ -98,7 +98,7 @@ export function resourceHeaders(resources: readonly string[]): Map<string, strin
   );
 }
 
-/** The pool's allocatable of a resource: `<none>` if unknown, or a device that no node has; otherwise `0` without nodes. */
+/** The pool's allocatable of a resource: `0` without nodes; `<none>` if unknown, or for a device without nodes. */
 export function poolResource(status: NodePoolStatus | undefined, resource: string): string {
   const found = resourceCell(status?.allocatable, resource);
   return found === NONE && status?.nodeCount === 0 && !resource.includes('/') ? '0' : found;

@@ -56,14 +56,14 @@ export function quotaLimit(
   return lowest;
 }
 
-interface MadeObjects {
+interface CreatedObjects {
   /** Its own kind, with the group. */
   own?: string;
-  /** What its controller makes for each revision or run, beside pods. */
+  /** What its controller creates for each revision or run, besides pods. */
   more: readonly string[];
 }
 
-const MADE: Readonly<Record<string, MadeObjects>> = {
+const CREATES: Readonly<Record<string, CreatedObjects>> = {
   Deployment: { own: 'deployments.apps', more: ['replicasets.apps'] },
   ReplicaSet: { own: 'replicasets.apps', more: [] },
   ReplicationController: { own: 'replicationcontrollers', more: [] },
@@ -83,7 +83,7 @@ export function objectLimit(
   quotas: readonly RawQuota[],
   read: ReadQuantity,
 ): QuotaLimit | undefined {
-  const { own, more = [] } = MADE[kind] ?? {};
+  const { own, more = [] } = CREATES[kind] ?? {};
   const needed = [...(isNew && own !== undefined ? [own] : []), ...(isRevised || kind === 'CronJob' ? more : [])];
   for (const { metadata = {}, spec = {}, status = {} } of quotas) {
     // A quota with a scope counts no such objects.

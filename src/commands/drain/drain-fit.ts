@@ -17,7 +17,7 @@ import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
-import { newRevisions, recreatedBy, unsureToCreate } from './created-anew.ts';
+import { newRevisions, recreatedBy, recreationRisks } from './recreated-pods.ts';
 import { namesOfAll, placeAll } from './place-moving.ts';
 import type { PoolsDrainPlan } from './plan-drain.ts';
 import { unfitLines } from './unfit-lines.ts';
@@ -77,7 +77,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     .filter(({ pod }) => !toleratesCordon(pod.placement))
     // Of equal pods, the last ones find no place: rather those that a budget does not count.
     .toSorted((a, b) => Number(isReady(b)) - Number(isReady(a)));
-  const unsure = await unsureToCreate(moving, port);
+  const unsure = await recreationRisks(moving, port);
   const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,

@@ -216,8 +216,8 @@ interface EntryFilter {
 }
 
 /**
- * Oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. Only Events have
- * fractions of a second: without them, the printed times are in this order too.
+ * Oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. Only Events
+ * have fractions of a second: without them, the printed times are in this order too.
  */
 export function sortEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined).toSorted(byTime);

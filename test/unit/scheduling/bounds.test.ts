@@ -215,7 +215,7 @@ function zoneOf(node: Node | undefined): Record<string, string> {
 
 type Labels = (index: number, node?: Node) => Record<string, string>;
 
-/** A workload whose pods are told apart by a label. @param labelsOf a replica, and of one that runs on a node */
+/** A workload whose pods are distinguished by a label. @param labelsOf a replica, and of one that runs on a node */
 function randomSet(random: Random, key: string, labelsOf: Labels): Pick<Case, 'nodes' | 'running' | 'spec'> {
   const nodes = Array.from({ length: 1 + random(3) }, (_, at) => {
     const zone = `${random(2)}`;

@@ -141,7 +141,7 @@ test('of several quotas, the one that allows the fewest replicas decides', () =>
   assert.deepEqual(limit(ASKS, quota({ pods: '5' }), quota({ pods: '3' })), ['pods', 3]);
 });
 
-test('a new workload needs a place in the quotas of its own kind and of what its controller makes', () => {
+test('a new workload counts in the quotas of its kind and of the objects that its controller creates', () => {
   const allOf = (kind: string, hard: List, made = { isNew: true, isRevised: true }, spec: RawQuota['spec'] = {}) =>
     objectLimit(kind, made, [quota(hard, {}, spec)], quantityReader())?.resource;
   assert.equal(allOf('Job', { 'count/jobs.batch': '0' }), 'count/jobs.batch');

@@ -318,7 +318,7 @@ function maintenanceSection(nodes: DescribedNode[], { now, style, terminalWidth 
   ];
 }
 
-/** `5, 4 ready, 1 unschedulable, 1 under maintenance, 2 with changes due, 1 not written, 1 to be cleaned, 1 owned by another pool` */
+/** `5, 4 ready, 1 unschedulable, 1 under maintenance, 2 with changes due, 1 not written, 1 owned by another pool` */
 function countsText(nodes: DescribedNode[], now: Date): string {
   const members = nodes.filter(({ membership }) => membership.kind === 'member');
   const count = (from: DescribedNode[], what: (described: DescribedNode) => boolean) => from.filter(what).length;

@@ -9,7 +9,7 @@ import type { RequestDefaults } from '../../scheduling/request-defaults.ts';
 import type { KeptPod } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
 
-export interface UnsurePods {
+export interface RecreationRisks {
   pods: number;
   /** Why they may not be created, or not with the same requests. */
   lines: string[];
@@ -17,14 +17,14 @@ export interface UnsurePods {
 }
 
 /** By ResourceQuotas and LimitRanges. Reads LimitRanges only if pods lack requests. */
-export async function unsureToCreate(moving: readonly KeptPod[], port: SchedulingPort): Promise<UnsurePods> {
+export async function recreationRisks(moving: readonly KeptPod[], port: SchedulingPort): Promise<RecreationRisks> {
   const lacks = ({ pod }: KeptPod, resources: readonly string[]) => resources.some(name => !pod.requests.has(name));
   const isAsked = moving.some(each => lacks(each, ['cpu', 'memory']));
   const [quotas, ranges] = await Promise.all([
     permitted(port.exceededQuotas()),
     permitted(isAsked ? port.requestDefaults() : Promise.resolve<RequestDefaults[]>([])),
   ]);
-  const found: UnsurePods = { pods: 0, lines: [], notJudged: [] };
+  const found: RecreationRisks = { pods: 0, lines: [], notJudged: [] };
   if ('forbidden' in quotas) found.notJudged.push(`ResourceQuotas: ${quotas.forbidden.oneLine}`);
   if ('forbidden' in ranges) found.notJudged.push(`LimitRanges: ${ranges.forbidden.oneLine}`);
   for (const [namespace, pods] of Map.groupBy(moving, ({ pod }) => pod.namespace)) {
