@@ -17,9 +17,9 @@ import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
-import { newRevisions, recreatedBy, recreationRisks } from './recreated-pods.ts';
 import { namesOfAll, placeAll } from './place-moving.ts';
 import type { PoolsDrainPlan } from './plan-drain.ts';
+import { newRevisions, recreatedBy, recreationRisks } from './recreated-pods.ts';
 import { unfitLines } from './unfit-lines.ts';
 
 export interface DrainFit {
