@@ -88,7 +88,7 @@ describe('leader election on a Lease', () => {
     assert.equal(a.elector.isLeader(), false);
     assert.equal(await a.run, 'stopped');
     await until(() => b.elector.isLeader());
-    assert.ok(performance.now() - since < 4_000);
+    assert.ok(performance.now() - since < 10_000);
     const taken = await read('handed-over');
     assert.equal(taken.spec.holderIdentity, 'b');
     assert.equal(taken.spec.leaseTransitions, 1);

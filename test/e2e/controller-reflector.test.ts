@@ -166,7 +166,7 @@ const casesOn = (open: Open) => () => {
     await run.reflector.synced();
     const since = performance.now();
     await run.reflector.stop();
-    assert.ok(performance.now() - since < 1_000);
+    assert.ok(performance.now() - since < 10_000);
     await raw(cluster()).expect('POST', '/api/v1/nodes', nodeObject({ name: 'late' }));
     assert.equal(run.reflector.store.get('late'), undefined);
   });

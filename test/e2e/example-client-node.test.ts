@@ -95,7 +95,7 @@ describe('client-node as the source of a reflector', () => {
     const since = performance.now();
     stop.abort();
     assert.equal((await end).kind, 'broken');
-    assert.ok(performance.now() - since < 1_000);
+    assert.ok(performance.now() - since < 10_000);
     assert.equal(opened(), 1);
   });
 
@@ -159,8 +159,8 @@ describe('client-node as the source of a reflector', () => {
       return new Connection(() => config, 'client-node-test/1.0');
     };
     const since = performance.now();
-    assert.equal((await list(withPlugin('sleep', '3'), undefined, AbortSignal.timeout(200))).kind, 'broken');
-    assert.ok(performance.now() - since < 2_000);
+    assert.equal((await list(withPlugin('sleep', '60'), undefined, AbortSignal.timeout(200))).kind, 'broken');
+    assert.ok(performance.now() - since < 20_000);
     for (const command of ['false', '/no/such/plugin', 'true']) {
       assert.equal((await list(withPlugin(command))).kind, 'broken', command);
     }

@@ -29,8 +29,7 @@ const POOLS = [
 const MEANWHILE: Meanwhile = {
   'kubectl nodepool get -w --output-watch-events': [
     [/^ADDED +worker /m, 'kubectl nodepool reconcile spot'],
-    [/^MODIFIED +spot +Empty /m, 'kubectl nodepool delete spot --yes'],
-    [/^DELETED +spot /m, '^C'],
+    [/^MODIFIED +spot +Empty /m, '^C'],
   ],
 };
 

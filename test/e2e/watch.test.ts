@@ -221,7 +221,7 @@ test('the first Ctrl-C waits for writes in progress, the second exits at once', 
   const second = performance.now();
   watching.child.kill('SIGINT');
   await exit;
-  assert.ok(performance.now() - second < 5_000, 'the second does not: a write may take 30 s');
+  assert.ok(performance.now() - second < 15_000, 'the second does not: a write may take 30 s');
 });
 
 test('logs requests from -v 6 on, and their bodies from -v 8 on', async t => {

@@ -91,7 +91,7 @@ test('returns a 429 at once to a caller that handles it, and retries other refus
   const asked = { method: 'POST', path: '/', tooManyIsAnswer: true } as const;
   assert.equal((await busy.transport.request(asked)).status, 429);
   assert.equal(busy.sends(), 1);
-  const unready = await turnedAway(t, { status: '503 Service Unavailable', retryAfter: '0', deadlineMs: 5_000 });
+  const unready = await turnedAway(t, { status: '503 Service Unavailable', retryAfter: '0', deadlineMs: 30_000 });
   await unready.transport.request(asked);
   assert.ok(unready.sends() > 1);
 });
