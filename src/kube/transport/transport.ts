@@ -58,7 +58,7 @@ export interface TransportOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Called before each attempt of a write that is not urgent; the write fails if this returns false. */
   mayWrite?: () => boolean;
-  /** Called after the first request was sent: work done here costs no time, as the server takes longer. */
+  /** Called once all first requests are sent: work done here costs no time, as the server takes longer. */
   meanwhile?: (() => void) | undefined;
 }
 
@@ -72,6 +72,8 @@ export class Transport {
   /** Callbacks that fail the replayable requests that wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
   #meanwhile: (() => void) | undefined;
+  /** Number of requests to send before #meanwhile is called. */
+  #unsent = 0;
   readonly #serverClock = new ServerClock();
 
   constructor(options: TransportOptions) {
@@ -88,6 +90,7 @@ export class Transport {
 
   /** Resolves with any HTTP response. Throws NodepoolError if there is none. */
   async request(request: Request): Promise<ApiResponse> {
+    this.#unsent += 1;
     return request.urgent ? this.#withRetries(request) : this.#limit(() => this.#withRetries(request));
   }
 
@@ -225,8 +228,7 @@ export class Transport {
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
     const { onBody, signal } = request;
     const unanswered = mayReplay ? this.#unanswered : undefined;
-    const onSent = this.#meanwhile;
-    this.#meanwhile = undefined;
+    const onSent = this.#meanwhile && (() => this.#sent());
     const limits = { deadlineMs, clock, signal, unanswered };
     const answering = exchange({ url, method, headers, body, agent, ...limits, onBody, onSent });
     const received = answering.then(({ status }) => status);
@@ -237,6 +239,13 @@ export class Transport {
     const text = request.isSecret ? HIDDEN : response.text;
     logAnswer(log, method, url, { ...response, text, bytes: reply.bytes }, clock.now() - start);
     return response;
+  }
+
+  #sent(): void {
+    this.#unsent -= 1;
+    if (this.#unsent > 0) return;
+    this.#meanwhile?.();
+    this.#meanwhile = undefined;
   }
 
   /** Called if one connection was silent for too long. */

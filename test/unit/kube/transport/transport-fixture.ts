@@ -19,6 +19,7 @@ interface TransportOptions {
   clock?: Clock;
   concurrency?: number;
   mayWrite?: () => boolean;
+  meanwhile?: () => void;
   /** Of the server in the kubeconfig. */
   path?: string;
 }

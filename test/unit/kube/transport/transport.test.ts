@@ -138,3 +138,15 @@ test('joins the server path as client-go does, without query and fragment', asyn
     assert.equal(line, asked, path);
   }
 });
+
+test('calls `meanwhile` once, after all first requests are sent', async t => {
+  let calls = 0;
+  const options = { concurrency: 1, meanwhile: () => calls++ };
+  const { transport, sends } = await turnedAway(t, { status: '200 OK', retryAfter: '', ...options });
+  const [first, second] = [transport.request({ path: '/' }), transport.request({ path: '/' })];
+  await first;
+  assert.equal(calls, 0, 'the second is not sent');
+  await second;
+  await transport.request({ path: '/' });
+  assert.deepEqual([calls, sends()], [1, 3]);
+});
