@@ -357,6 +357,11 @@ function previousPool(
  * withoutPassed() would leave out is not applied, so it is not needed here.
  */
 function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
+  return isSpecApplied(node, record, owner) && formatRecord(record) === node.record;
+}
+
+/** Whether the node has what the spec wants, so that a plan changes at most the text of its record. False: it may have. */
+export function isSpecApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { metadata, spec } = owner;
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove' || record.draining !== undefined) return false;
   const { taints = [], annotations } = spec;
@@ -368,7 +373,7 @@ function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean 
     const isLive = (live: Taint) => isSameTaint(live, taint);
     if (record.taints.get(taintId(taint))?.value !== (taint.value ?? '') || !node.taints.some(isLive)) return false;
   }
-  return formatRecord(record) === node.record;
+  return true;
 }
 
 function isMapApplied(

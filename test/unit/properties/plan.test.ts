@@ -1,7 +1,10 @@
 /** Plans for a node that pools own, change and release, while others write to it. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import fc from 'fast-check';
+import { isSpecApplied } from '../../../src/nodepool/plan/plan.ts';
 import { parseRecord } from '../../../src/nodepool/plan/record.ts';
+import { LONG_REGISTERED } from '../../../src/nodepool/plan/startup-taints.ts';
 import { taintId } from '../../../src/nodepool/spec/taints.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
@@ -63,8 +66,8 @@ const node = fc
   .map(one => aNode({ ...one, keptAnnotations: new Set([...OWN, ...FOREIGN]) }));
 
 /** Plans, and returns the node with the patch applied. @param isCleared the pods that a taint waits for are gone */
-function applied(before: Node, owner: NodePool | undefined, isCleared = false): Node {
-  const { patch } = planMerge(before, parseRecord(before.record), owner, [], isCleared);
+function applied(before: Node, owner: NodePool | undefined, isCleared = false, birth = LONG_REGISTERED): Node {
+  const { patch } = planMerge(before, parseRecord(before.record), owner, [], isCleared, {}, birth);
   const patched = (live = {}, values = {}) =>
     Object.fromEntries(
       Object.entries({ ...live, ...values }).filter((pair): pair is [string, string] => pair[1] !== null),
@@ -133,6 +136,27 @@ property(
   }),
   500,
 );
+
+let applications = 0;
+
+property(
+  'a node that has what the spec wants has no changes in its plan',
+  fc.property(node, steps(), pool(), conditions, labelsOf(OWN), (fresh, before, owner, met, labels) => {
+    const had = before.reduce<Node>((one, step) => after(step, one), fresh);
+    const born = applied({ ...had, ready: false, conditions: [] }, owner, false, { ...LONG_REGISTERED, isYoung: true });
+    const whole = applied(born, owner, true);
+    const last = { ...whole, conditions: met, labels: { ...whole.labels, ...labels } };
+    const record = parseRecord(last.record);
+    if (record === undefined || !isSpecApplied(last, record, owner)) return;
+    applications++;
+    // With another text of the record, the plan is a whole merge.
+    const { changes, drain } = planMerge({ ...last, record: `${last.record} ` }, record, owner);
+    assert.deepEqual([changes, drain], [[], undefined]);
+  }),
+  500,
+);
+
+test('most nodes after a plan have what the spec wants', () => assert.ok(applications > 100, `${applications}`));
 
 property(
   'with noExecute: Drain, no plan sets a NoExecute taint while pods must be evicted',
