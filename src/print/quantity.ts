@@ -1,5 +1,11 @@
 /** Quantities for people: rounded, with a suitable unit. `-o json` and `-o yaml` print exact ones. */
-import { parseQuantity, type Quantity, QuantityError, quantityToNumber } from '../nodepool/quantity/quantity.ts';
+import {
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  quantityToNumber,
+  simpleNumber,
+} from '../nodepool/quantity/quantity.ts';
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
@@ -38,6 +44,8 @@ function decimals(value: number, digits: number): string {
 
 /** Undefined for an invalid quantity. */
 export function numberOf(text: string): number | undefined {
+  const simple = simpleNumber(text);
+  if (simple !== undefined) return simple;
   const quantity = quantityOf(text);
   return quantity === undefined ? undefined : quantityToNumber(quantity);
 }

@@ -81,7 +81,7 @@ export default class Get extends BaseCommand<typeof Get> {
     }
     const path = flags['sort-by'];
     const order = path ? (await import('../shared/pools/sort-pools.ts')).poolOrder(path) : undefined;
-    const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
+    const sort = asList && order !== undefined ? order : undefined;
     const { getPools } = await import('../shared/pools/choose-pools.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const isWatch = flags.watch || flags['watch-only'];
@@ -107,7 +107,16 @@ export default class Get extends BaseCommand<typeof Get> {
       const { showPoolChanges } = await import('./watch.ts');
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
-      const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
+      const changes = {
+        names,
+        selector,
+        fieldSelector,
+        output,
+        sort: sort ?? (listed => listed),
+        asEvents,
+        changesOnly,
+        verbosity,
+      };
       // Without pools, nothing has been counted yet.
       const isCounted = live !== undefined || (isLive && pools.length === 0);
       return showPoolChanges(
@@ -235,21 +244,22 @@ async function loadPrinter(output: PoolOutput): Promise<void> {
 async function printPools(
   pools: RawPool[],
   asList: boolean,
-  sort: (pools: RawPool[]) => RawPool[],
+  sort: ((pools: RawPool[]) => RawPool[]) | undefined,
   output: PoolOutput,
   io: Io,
 ): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../print/printers.ts');
-    io.write(output()([listOrObject(sort(pools), asList)]));
+    io.write(output()([listOrObject(sort?.(pools) ?? pools, asList)]));
   } else if (typeof output === 'string') {
     const { printObjects } = await import('../../print/printers.ts');
-    const text = printObjects(sort(pools), output, asList);
+    const text = printObjects(sort?.(pools) ?? pools, output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
     const { poolsPrinter, widthFor, withLive } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
-    const shown = sort(pools.map(pool => withLive(pool, output.live?.get(pool.metadata.name))));
+    // Also by numbers that are shown.
+    const shown = sort?.(pools.map(pool => withLive(pool, output.live?.get(pool.metadata.name)))) ?? pools;
     io.out(
       poolsPrinter({ ...output, terminalWidth: widthFor(output, io) }, makeStyle(io.color))(shown, io.serverNow()),
     );

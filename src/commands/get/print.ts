@@ -81,7 +81,7 @@ export function poolsPrinter(
 ): (pools: NodePool[], now: Date, event?: ChangeType) => string {
   let table: { columns: Column<NodePool>[]; render: (rows: Cell[][]) => string } | undefined;
   return (raw, now, event) => {
-    const pools = raw.map(coercePool);
+    const pools = raw.map(pool => withLive(coercePool(pool), options.live?.get(pool.metadata.name)));
     if (table === undefined) {
       const all = columnsOf(pools, options, style);
       const { terminalWidth, isWatch = false } = options;

@@ -164,10 +164,9 @@ export function sharedText(bytes: Buffer, start: number, end: number): string {
 
 /** A hash of the length and four bytes: keys differ at the ends and in the middle. */
 function slotOf(bytes: Buffer, start: number, end: number): number {
-  const at = (place: number) => bytes[place] ?? 0;
-  return (
-    (end - start + at(start) * 7 + at((start + end) >> 1) * 31 + at(end - 2) * 127 + at(end - 1) * 61) & (SLOTS - 1)
-  );
+  const middle = (start + end) >> 1;
+  const edges = (bytes[start] ?? 0) * 7 + (bytes[end - 2] ?? 0) * 127 + (bytes[end - 1] ?? 0) * 61;
+  return (end - start + (bytes[middle] ?? 0) * 31 + edges) & (SLOTS - 1);
 }
 
 function isAt(text: string, bytes: Buffer, start: number): boolean {

@@ -28,8 +28,17 @@ export function rawSpecOf({ spec }: Pick<NodePool, 'spec'>): object {
   return rawSpecs.get(spec) ?? spec;
 }
 
-/** @param raw the pool; the API server has validated its metadata */
+/** By the pool as read: `get` needs each twice, for the counts and for the table. */
+const coercedPools = new WeakMap<NodePool, NodePool>();
+
+/** @param raw the pool, which nobody changes; the API server has validated its metadata */
 export function coercePool<P extends NodePool>(raw: P): P {
+  const known = coercedPools.get(raw) ?? coerceFields(raw);
+  coercedPools.set(raw, known);
+  return known as P;
+}
+
+function coerceFields(raw: NodePool): NodePool {
   const errors: FieldError[] = [];
   const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
   const { status: _status, ...rest } = raw;
@@ -48,7 +57,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
     ...(status === undefined ? {} : { status }),
     ...(errors.length === 0 ? {} : { unreadable: errors }),
     ...(dropped.length === 0 ? {} : { dropped }),
-  } as P;
+  };
 }
 
 /** Errors are not reported, because the status is computed again anyway. */

@@ -8,6 +8,8 @@ import {
   parseQuantity,
   type Quantity,
   QuantityError,
+  quantityToNumber,
+  simpleNumber,
   sumResourceLists,
 } from '../../../src/nodepool/quantity/quantity.ts';
 import { MEASURES, ResourceTotals } from '../../../src/nodepool/quantity/resource-usage.ts';
@@ -54,6 +56,27 @@ function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
 }
 
 const worthOf = ({ unscaled, exponent }: Quantity) => unscaled * 10n ** BigInt(exponent + 9);
+
+property(
+  'small integers have the same number as exact arithmetic',
+  fc.property(
+    fc.nat({ max: 10 ** 12 }),
+    fc.constantFrom('', '0', '000'),
+    fc.constantFrom('', 'm', 'Ki'),
+    (n, zeros, suffix) => {
+      const text = `${n}${zeros}${suffix}`;
+      assert.equal(simpleNumber(text), quantityToNumber(parseQuantity(text)));
+    },
+  ),
+);
+
+property(
+  'any other text has the number of exact arithmetic, or needs the full parser',
+  fc.property(written, one => {
+    const [text, simple] = [textOf(one), simpleNumber(textOf(one))];
+    if (simple !== undefined) assert.equal(simple, quantityToNumber(parseQuantity(text)));
+  }),
+);
 
 property(
   'sums small integers of one suffix to the same text as exact arithmetic does',

@@ -37,12 +37,19 @@ function live(facts: Partial<LivePool> = {}): LivePool {
 }
 
 test('prints the wide table', () => {
-  const nodes = new Map([
-    ['worker', live({ drifted: 1, maintenance: { active: 2, overdue: 1 } })],
-    ['gpu', live({ losesNodes: true })],
-  ]);
   const pools = [workerPool(), gpuPool()];
-  if (pools[0]?.status !== undefined) Object.assign(pools[0].status.allocatable ?? {}, { 'hugepages-1Gi': '1Gi' });
+  const [ofWorker, ofGpu] = pools.map(({ status }) => status?.allocatable ?? {});
+  const nodes = new Map([
+    [
+      'worker',
+      live({
+        drifted: 1,
+        maintenance: { active: 2, overdue: 1 },
+        allocatable: { ...ofWorker, 'hugepages-1Gi': '1Gi' },
+      }),
+    ],
+    ['gpu', live({ nodes: 1, ready: 1, cordoned: 1, losesNodes: true, ...(ofGpu && { allocatable: ofGpu }) })],
+  ]);
   const [header, worker, gpu] = renderPools(pools, { wide: true, headers: true, live: nodes }, plain)
     .split('\n')
     .map(line => line.split(/ +/));
