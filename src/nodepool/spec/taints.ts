@@ -18,6 +18,7 @@ export function taintErrors({ spec: { taints = [] } }: NodePool): FieldError[] {
 }
 
 export function startupTaintErrors({ spec: { taints = [], startupTaints = [] } }: NodePool): FieldError[] {
+  if (startupTaints.length === 0) return [];
   const field = 'spec.startupTaints';
   const ids = new Set(taints.map(taintId));
   const both = startupTaints.find(taint => ids.has(taintId(taint)));
