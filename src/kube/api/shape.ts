@@ -14,7 +14,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     'object',
     `metadata spec template jobTemplate affinity nodeAffinity podAffinity podAntiAffinity labelSelector namespaceSelector
     selector podAffinityTerm preference persistentVolumeClaim claimRef required scheduling nodeInfo regarding
-    involvedObject related series source deprecatedSource podFailurePolicy scopeSelector`,
+    involvedObject related series source deprecatedSource podFailurePolicy scopeSelector ordinals`,
   ],
   [
     'objects',
@@ -42,7 +42,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     `replicas revision leaseTransitions leaseDurationSeconds count generation observedGeneration readyReplicas
     currentHealthy desiredHealthy disruptionsAllowed expectedPods containerPort hostPort tolerationSeconds weight
     maxSkew minDomains parallelism completions deprecatedCount backoffLimit backoffLimitPerIndex failed priority
-    activeDeadlineSeconds partition succeeded`,
+    activeDeadlineSeconds partition succeeded start`,
   ],
   ['boolean', 'unschedulable controller blockOwnerDeletion hostNetwork suspend served'],
   ['scalar', 'value'],

@@ -172,8 +172,10 @@ interface FailureRule {
 
 /** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). */
 function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJob' | 'createsNoMore'> {
-  const { podFailurePolicy, backoffLimit = DEFAULT_BACKOFF_LIMIT, backoffLimitPerIndex: perIndex } = spec;
-  const { failed = 0 } = status;
+  const { podFailurePolicy, backoffLimitPerIndex: perIndex } = spec;
+  // With a limit for each index, the server sets the total to the maximum, unless it is given.
+  const { backoffLimit = perIndex === undefined ? DEFAULT_BACKOFF_LIMIT : Infinity } = spec;
+  const left = Math.max(0, backoffLimit - (status.failed ?? 0));
   const active = typeof status.active === 'number' ? status.active : 0;
   const rules = podFailurePolicy?.rules ?? [];
   const isDisruption = ({ type, status: value = 'True' }: { type?: string; status?: string }) =>
@@ -185,10 +187,11 @@ function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJ
   const action = rules[at]?.action;
   if (action === 'Ignore') return { failuresLeft: Infinity, active, notJudged: byCode };
   if (action === 'FailJob') return { failuresLeft: 0, active, notJudged: byCode };
-  if (action !== 'FailIndex' && perIndex === undefined)
-    return { failuresLeft: Math.max(0, backoffLimit - failed), active, notJudged: byCode };
-  const failuresLeft = action === 'FailIndex' || perIndex === 0 ? 0 : Infinity;
-  return { failuresLeft, notJudged: [...byCode, BY_INDEX] };
+  if (action !== 'FailIndex' && perIndex === undefined) return { failuresLeft: left, active, notJudged: byCode };
+  const notJudged = [...byCode, BY_INDEX];
+  return action === 'FailIndex' || perIndex === 0
+    ? { failuresLeft: 0, notJudged }
+    : { failuresLeft: left, active, notJudged };
 }
 
 const BY_EXIT_CODE = 'podFailurePolicy with exit codes';
@@ -204,7 +207,10 @@ async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
 }
 
 interface RawSet extends TemplatedObject {
-  spec?: TemplatedObject['spec'] & { updateStrategy?: { rollingUpdate?: { partition?: number } } };
+  spec?: TemplatedObject['spec'] & {
+    ordinals?: { start?: number };
+    updateStrategy?: { rollingUpdate?: { partition?: number } };
+  };
   status?: { currentRevision?: string; updateRevision?: string };
 }
 
@@ -213,7 +219,8 @@ async function listNewRevisions(api: Api): Promise<ReadonlyMap<string, NewRevisi
     const { name = '', namespace = '' } = metadata;
     const { currentRevision = '', updateRevision: revision = '' } = status;
     if (revision === currentRevision) return undefined;
-    const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+    // The controller counts the partition from the first ordinal.
+    const partition = (spec.ordinals?.start ?? 0) + (spec.updateStrategy?.rollingUpdate?.partition ?? 0);
     return [`${namespace}/${name}`, { revision, partition, template: spec.template ?? {} }] as const;
   });
   return new Map(sets);

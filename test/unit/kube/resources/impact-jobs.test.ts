@@ -18,6 +18,8 @@ const CASES: [what: string, spec: object, failuresLeft: number, active: number |
   ['with a rule by exit code first', policy(byCode, onEviction('Ignore')), Infinity, 3, [CODES]],
   ['with rules by exit code alone', policy(byCode), 5, 3, [CODES]],
   ['with a limit for each index', { backoffLimitPerIndex: 0 }, 0, undefined, [INDEXES]],
+  ['with a limit for each index and one for all', { backoffLimitPerIndex: 1, backoffLimit: 2 }, 1, 3, [INDEXES]],
+  ['with a limit for each index and none for all', { backoffLimitPerIndex: 1 }, Infinity, 3, [INDEXES]],
   ['whose index fails on evictions', policy(onEviction('FailIndex')), 0, undefined, [INDEXES]],
 ];
 
