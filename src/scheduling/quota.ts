@@ -32,17 +32,17 @@ export function quotaLimit(
 ): QuotaLimit | undefined {
   const { spec = {} } = pod;
   const ofPod = podUsage({ spec }, read);
-  const ofClaims = claimUsage(spec, read, className);
+  const claims = claimsOf(spec);
   let lowest: QuotaLimit | undefined;
   for (const { metadata = {}, spec: { scopes = [], scopeSelector } = {}, status = {} } of quotas) {
     const wanted = [
       ...scopes.map(scopeName => ({ scopeName, operator: 'Exists', values: [] as string[] })),
       ...(scopeSelector?.matchExpressions ?? []),
     ];
-    // A quota with a pod scope counts no claims.
+    const counted = claims.filter(claim => wanted.every(scope => isClaimInScope(claim, scope)));
     const usage = new Map([
       ...(wanted.every(scope => isInScope(spec, scope, read)) ? ofPod : []),
-      ...(wanted.length === 0 ? ofClaims : []),
+      ...claimUsage(counted, read, className),
     ]);
     for (const [resource, each] of usage) {
       const [hard, used] = [amountIn(status.hard, resource, read), amountIn(status.used, resource, read)];
@@ -128,14 +128,17 @@ function isCompute(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name === 'ephemeral-storage' || name.startsWith('hugepages-');
 }
 
-/** Usage of claims that are created with each pod. */
-function claimUsage({ volumes = [] }: RawPodSpec, read: ReadQuantity, defaultClass: string): Amounts {
-  const usage: Amounts = new Map();
-  const add = (name: string, amount: Quantity) => usage.set(name, addQuantities(usage.get(name) ?? ZERO, amount));
-  const templates = volumes.flatMap(({ ephemeral }): RawClaimSpec[] =>
+/** The claims that are created with each pod. */
+function claimsOf({ volumes = [] }: RawPodSpec): RawClaimSpec[] {
+  return volumes.flatMap(({ ephemeral }) =>
     ephemeral === undefined ? [] : [ephemeral.volumeClaimTemplate?.spec ?? {}],
   );
-  for (const { storageClassName = defaultClass, resources } of templates) {
+}
+
+function claimUsage(claims: readonly RawClaimSpec[], read: ReadQuantity, defaultClass: string): Amounts {
+  const usage: Amounts = new Map();
+  const add = (name: string, amount: Quantity) => usage.set(name, addQuantities(usage.get(name) ?? ZERO, amount));
+  for (const { storageClassName = defaultClass, resources } of claims) {
     const storage = toAmounts(resources?.requests, read).get('storage') ?? ZERO;
     const ofClass = `${storageClassName}.storageclass.storage.k8s.io/`;
     for (const name of ['persistentvolumeclaims', 'count/persistentvolumeclaims']) add(name, ONE);
@@ -147,12 +150,25 @@ function claimUsage({ volumes = [] }: RawPodSpec, read: ReadQuantity, defaultCla
   return usage;
 }
 
-function isInScope(
-  spec: RawPodSpec,
-  { scopeName, operator, values = [] }: { scopeName?: string; operator?: string; values?: string[] },
-  read: ReadQuantity,
-): boolean {
-  switch (scopeName) {
+interface Scope {
+  scopeName?: string;
+  operator?: string;
+  values?: string[];
+}
+
+/** No other scope than this one counts claims. */
+function isClaimInScope({ volumeAttributesClassName: name = '' }: RawClaimSpec, scope: Scope): boolean {
+  return scope.scopeName === 'VolumeAttributesClass' && isNameInScope(name, scope);
+}
+
+function isNameInScope(name: string, { operator, values = [] }: Scope): boolean {
+  if (operator === 'In') return values.includes(name);
+  if (operator === 'NotIn') return !values.includes(name);
+  return (name !== '') === (operator !== 'DoesNotExist');
+}
+
+function isInScope(spec: RawPodSpec, scope: Scope, read: ReadQuantity): boolean {
+  switch (scope.scopeName) {
     case 'Terminating':
       return spec.activeDeadlineSeconds !== undefined;
     case 'NotTerminating':
@@ -163,12 +179,8 @@ function isInScope(
       return !isBestEffort(spec, read);
     case 'CrossNamespacePodAffinity':
       return selectsNamespaces(spec);
-    case 'PriorityClass': {
-      const { priorityClassName: name = '' } = spec;
-      if (operator === 'In') return values.includes(name);
-      if (operator === 'NotIn') return !values.includes(name);
-      return (name !== '') === (operator !== 'DoesNotExist');
-    }
+    case 'PriorityClass':
+      return isNameInScope(spec.priorityClassName ?? '', scope);
     default:
       return false;
   }

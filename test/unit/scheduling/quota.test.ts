@@ -120,6 +120,24 @@ const CASES: [string, RawPodSpec, RawQuota, [string, number] | undefined][] = [
     ['pods', 1],
   ],
   [
+    'a quota for the VolumeAttributesClass of some claims counts those alone',
+    {
+      ...asks({}),
+      volumes: ['fast', undefined].map((name, at) => ({
+        name: `${at}`,
+        ephemeral: { volumeClaimTemplate: { spec: name === undefined ? {} : { volumeAttributesClassName: name } } },
+      })),
+    },
+    quota({ persistentvolumeclaims: '3', pods: '1' }, {}, scope('VolumeAttributesClass', 'In', ['fast'])),
+    ['persistentvolumeclaims', 3],
+  ],
+  [
+    'a quota for claims without a VolumeAttributesClass counts no others',
+    claims,
+    quota({ persistentvolumeclaims: '4' }, {}, scope('VolumeAttributesClass', 'Exists')),
+    undefined,
+  ],
+  [
     'a quota for another priority class does not apply',
     ASKS,
     quota({ pods: '1' }, {}, scope('PriorityClass', 'In', ['high'])),
