@@ -293,6 +293,30 @@ describe('forecasts equal what kube-scheduler and the workload controllers do', 
     await api().expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/gpu');
   });
 
+  test('with minDomains, a pod of a DaemonSet counts the pods of its node', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, labels: { [ZONE]: 'a' }, allocatable: room(4) })));
+    const path = '/api/v1/namespaces/default/pods';
+    await api().expect('POST', path, {
+      metadata: { name: 'first', labels: { team: 'a' } },
+      spec: { nodeName: 'n1', terminationGracePeriodSeconds: 0, containers: [container('1')] },
+    });
+    const agent = (minDomains: number): Workload => ({
+      ...{ kind: 'DaemonSet', name: 'agent', replicas: 2, labels: { app: 'agent', team: 'a' } },
+      spec: {
+        containers: [container('1')],
+        topologySpreadConstraints: [
+          {
+            ...{ maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', minDomains },
+            labelSelector: { matchLabels: { team: 'a' } },
+          },
+        ],
+      },
+    });
+    await check(agent(1), 2, 2, /^2 replicas fit\.$/m);
+    await check(agent(2), 1, 1, /^1 of 2 replicas fit\.$/m);
+    await api().expect('DELETE', `${path}/first?gracePeriodSeconds=0`);
+  });
+
   test('a pod of another scheduler takes no room on the node that it is nominated to', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(4) });
     const path = '/api/v1/namespaces/default/pods';

@@ -12,7 +12,7 @@ import { OpenNodes } from '../../scheduling/impact/open-nodes.ts';
 import { roomFor } from '../../scheduling/node/resources.ts';
 import { byNotJudged, notJudgedFinder, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
-import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
+import { nominatedNode, readPlacedPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
@@ -129,8 +129,8 @@ function close(names: Iterable<string>, snapshot: Snapshot): void {
 function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
   const read = quantityReader();
   return waiting.flatMap((raw): KeptPod[] => {
-    const { nominatedNodeName: node = '' } = raw.status ?? {};
-    return node === '' ? [] : [{ pod: readPlacedPod(raw, read, () => {}), node }];
+    const node = nominatedNode(raw);
+    return node === undefined ? [] : [{ pod: readPlacedPod(raw, read, () => {}), node }];
   });
 }
 
@@ -144,7 +144,7 @@ function pendingWithRoom(waiting: readonly RawPod[], snapshot: Snapshot): KeptPo
     return states.some(state => state !== undefined && roomFor(requests, state) > 0);
   };
   return waiting.flatMap((raw): KeptPod[] => {
-    if (raw.status?.nominatedNodeName) return [];
+    if (nominatedNode(raw) !== undefined) return [];
     const pod = readPlacedPod(raw, read, () => {});
     const traits = snapshot.parts.traits(pod);
     const takes = found.get(traits) ?? hasRoom(traits);

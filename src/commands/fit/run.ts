@@ -16,7 +16,7 @@ import { notJudged } from '../../scheduling/not-judged.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import { whyNoDaemon } from '../../scheduling/pod/daemon.ts';
 import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
-import { placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
+import { nominatedNode, placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
 import { objectLimit, type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import {
@@ -26,7 +26,7 @@ import {
   usesCopiedLabels,
   withoutCopiedLabels,
 } from '../../scheduling/spread/replicas.ts';
-import type { Pod, UnfitReason } from '../../scheduling/types.ts';
+import type { Pod, SpreadConstraint, UnfitReason } from '../../scheduling/types.ts';
 import { defaultClass, ownClaims } from '../../scheduling/volumes/volumes.ts';
 import { selectExistingPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
@@ -235,13 +235,9 @@ async function objectLimitOf(
 
 // Pods that are not bound to a node yet.
 
-const SCHEDULER = 'default-scheduler';
-
 /** The scheduler keeps the room that it has made by preemption, unless the pod has a higher priority. */
-function isNominated({ spec = {}, status }: RawPod, pod: RawPod): boolean {
-  const { schedulerName = SCHEDULER, priority = 0 } = spec;
-  const isKnown = Boolean(status?.nominatedNodeName) && schedulerName === SCHEDULER;
-  return isKnown && priority >= (pod.spec?.priority ?? 0);
+function isNominated(other: RawPod, pod: RawPod): boolean {
+  return nominatedNode(other) !== undefined && (other.spec?.priority ?? 0) >= (pod.spec?.priority ?? 0);
 }
 
 /**
@@ -256,7 +252,7 @@ class Nominated {
   constructor(pending: readonly RawPod[], pod: Pod, snapshot: Snapshot) {
     const read = quantityReader();
     this.pods = pending.map(raw => {
-      return { pod: readPlacedPod(raw, read, () => {}), node: raw.status?.nominatedNodeName ?? '' };
+      return { pod: readPlacedPod(raw, read, () => {}), node: nominatedNode(raw) ?? '' };
     });
     for (const [node, pods] of Map.groupBy(this.pods, each => each.node)) {
       if (!snapshot.nodes.has(node)) continue;
@@ -424,6 +420,14 @@ function rowsOf(
 
 /** Each DaemonSet pod has a node affinity for one node: spread constraints that honor it consider only that node. */
 function pinned(pod: Pod): Pod {
-  const spread = pod.spread.map(each => (each.honorsAffinity ? { ...each, maxSkew: Infinity, minDomains: 1 } : each));
+  const spread = pod.spread.flatMap((each): SpreadConstraint[] => {
+    if (!each.honorsAffinity) return [each];
+    const alone = { ...each, maxSkew: Infinity, minDomains: 1 };
+    // With fewer domains than minDomains, the skew is the number of pods there.
+    return each.minDomains > 1 ? [alone, { ...each, topologyKey: HOST_NAME, minDomains: Infinity }] : [alone];
+  });
   return { ...pod, spread };
 }
+
+/** The label that tells nodes apart. */
+const HOST_NAME = 'kubernetes.io/hostname';

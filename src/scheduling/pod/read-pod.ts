@@ -58,6 +58,13 @@ export function readPlacedPod(raw: RawPod, read: ReadQuantity, onProblem: (probl
   }
 }
 
+const SCHEDULER = 'default-scheduler';
+
+/** The node where preemption has made room for the pod. The scheduler knows the nominations of its own pods only. */
+export function nominatedNode({ spec = {}, status }: RawPod): string | undefined {
+  return (spec.schedulerName ?? SCHEDULER) === SCHEDULER ? status?.nominatedNodeName || undefined : undefined;
+}
+
 export function placementOf({
   nodeSelector = NO_LABELS,
   affinity,
