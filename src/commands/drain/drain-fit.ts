@@ -77,7 +77,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     .filter(({ pod }) => !toleratesCordon(pod.placement))
     // Of equal pods, the last ones find no place: rather those that a budget does not count.
     .toSorted((a, b) => Number(isReady(b)) - Number(isReady(a)));
-  const unsure = await recreationRisks(moving, port);
+  const unsure = await recreationRisks(moving, namesOf, port);
   const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,

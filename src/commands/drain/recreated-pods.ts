@@ -5,7 +5,7 @@ import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { plural } from '../../nodepool/text.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
-import type { RequestDefaults } from '../../scheduling/request-defaults.ts';
+import type { Pod } from '../../scheduling/types.ts';
 import type { KeptPod } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
 
@@ -16,33 +16,41 @@ export interface RecreationRisks {
   notJudged: string[];
 }
 
-/** By ResourceQuotas and LimitRanges. Reads LimitRanges only if pods lack requests. */
-export async function recreationRisks(moving: readonly KeptPod[], port: SchedulingPort): Promise<RecreationRisks> {
+/** By ResourceQuotas and LimitRanges. @param namesOf for a line of what is not judged */
+export async function recreationRisks(
+  moving: readonly KeptPod[],
+  namesOf: (pods: readonly KeptPod[]) => string,
+  port: SchedulingPort,
+): Promise<RecreationRisks> {
   const lacks = ({ pod }: KeptPod, resources: readonly string[]) => resources.some(name => !pod.requests.has(name));
-  const isAsked = moving.some(each => lacks(each, ['cpu', 'memory']));
-  const [quotas, ranges] = await Promise.all([
-    permitted(port.exceededQuotas()),
-    permitted(isAsked ? port.requestDefaults() : Promise.resolve<RequestDefaults[]>([])),
-  ]);
+  const [quotas, ranges] = await Promise.all([permitted(port.exceededQuotas()), permitted(port.limitRanges())]);
   const found: RecreationRisks = { pods: 0, lines: [], notJudged: [] };
   if ('forbidden' in quotas) found.notJudged.push(`ResourceQuotas: ${quotas.forbidden.oneLine}`);
   if ('forbidden' in ranges) found.notJudged.push(`LimitRanges: ${ranges.forbidden.oneLine}`);
   for (const [namespace, pods] of Map.groupBy(moving, ({ pod }) => pod.namespace)) {
     const of = <T extends { namespace: string }>(all: readonly T[]) => all.filter(each => each.namespace === namespace);
+    const limits = of('value' in ranges ? ranges.value : []);
     const unsure = [
       ...of('value' in quotas ? quotas.value : []).map(quota => ({
-        count: Math.min(pods.length, quota.pods),
+        count: Math.min(quota.isOfClaims ? pods.filter(hasOwnClaims).length : pods.length, quota.pods),
         line: `may not be created again: ${quota.text}`,
       })),
-      ...of('value' in ranges ? ranges.value : []).map(({ text, resources }) => ({
-        count: pods.filter(each => lacks(each, resources)).length,
-        line: `may be created with other requests: ${text}`,
+      ...limits.map(({ text, defaults }) => ({
+        count: pods.filter(each => lacks(each, defaults)).length,
+        line: `may be created with other requests: ${text} (${defaults.join(', ')})`,
       })),
     ].filter(({ count }) => count > 0);
+    for (const { text, rules } of limits)
+      if (rules !== '') found.notJudged.push(`whether ${text} allows them (${rules}), for ${namesOf(pods)}`);
     found.pods += Math.max(0, ...unsure.map(({ count }) => count));
     found.lines.push(...unsure.map(({ count, line }) => `${plural(count, 'pod')} ${line}`));
   }
   return found;
+}
+
+/** Whether it gets claims of its own, which are deleted with it. */
+function hasOwnClaims({ pod }: { pod: Pod }): boolean {
+  return pod.claims.some(({ template }) => template !== undefined);
 }
 
 /** StatefulSets with a newer revision; read only if a pod has one. The key is `namespace/name`. */

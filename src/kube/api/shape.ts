@@ -27,7 +27,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
   [
     'map',
     `labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard used default
-    defaultRequest`,
+    defaultRequest max min maxLimitRequestRatio`,
   ],
   [
     'string',

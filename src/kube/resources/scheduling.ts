@@ -2,9 +2,9 @@
 import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { type ExceededQuota, exceededQuotas } from '../../scheduling/exceeded-quotas.ts';
+import { type LimitRangeEffects, limitRangeEffects, type RawLimitRange } from '../../scheduling/limit-ranges.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import type { RawQuota } from '../../scheduling/quota.ts';
-import { type RawLimitRange, type RequestDefaults, requestDefaults } from '../../scheduling/request-defaults.ts';
 import type { CountedPod } from '../../scheduling/snapshot.ts';
 import {
   type RawClaim,
@@ -98,7 +98,7 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
       return (await api.list(QUOTAS, (quota: RawQuota) => exceededQuotas(quota, read))).flat();
     },
 
-    requestDefaults: () => api.list(LIMIT_RANGES, (range: RawLimitRange) => requestDefaults(range)),
+    limitRanges: () => api.list(LIMIT_RANGES, (range: RawLimitRange) => limitRangeEffects(range)),
 
     async deviceResources() {
       if (!(await api.isServed(DEVICE_CLASSES))) return [];
@@ -207,8 +207,8 @@ export interface SchedulingPort {
   quotas(namespace: string): Promise<RawQuota[]>;
   /** Of all namespaces. */
   exceededQuotas(): Promise<ExceededQuota[]>;
-  /** LimitRanges of all namespaces that have defaults. */
-  requestDefaults(): Promise<RequestDefaults[]>;
+  /** LimitRanges of all namespaces that concern pods. */
+  limitRanges(): Promise<LimitRangeEffects[]>;
   /** Extended resources that a DeviceClass provides; empty on servers without DeviceClasses. */
   deviceResources(): Promise<string[]>;
   /** The hash of the Deployment's revision with this pod template; undefined if there is none. */

@@ -11,6 +11,7 @@ import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { ExceededQuota } from '../exceeded-quotas.ts';
 import { Judge } from '../judge.ts';
+import type { LimitRangeEffects } from '../limit-ranges.ts';
 import { firstNodeRefusal, nodeNamesIn } from '../node/node-rules.ts';
 import { judgePorts, judgeResources } from '../node/resources.ts';
 import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
@@ -38,6 +39,7 @@ export interface PlannedImpact {
   /** Extended resources that a DeviceClass provides. */
   deviceResources?: ReadonlySet<string>;
   quotas?: readonly ExceededQuota[];
+  ranges?: readonly LimitRangeEffects[];
   /** The nodes after the change, with all pods. Moves evicted pods. */
   snapshot: Snapshot;
   /** Collects garbage after thousands of pods. */
@@ -53,6 +55,7 @@ export function impactOf({
   parallel = new Set(),
   deviceResources = new Set(),
   quotas = [],
+  ranges = [],
   snapshot,
   collect = () => {},
 }: PlannedImpact): Impact {
@@ -130,7 +133,7 @@ export function impactOf({
     notJudged: notJudgedOf(
       [...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled),
       snapshot,
-      { classes: deviceResources, quotas },
+      { classes: deviceResources, quotas, ranges },
     ),
   };
 }

@@ -4,9 +4,10 @@ import { compareTexts } from '../../nodepool/text.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { ExceededQuota } from '../exceeded-quotas.ts';
 import { FitReasons } from '../fit-reasons.ts';
+import type { LimitRangeEffects } from '../limit-ranges.ts';
 import { byNotJudged, notJudgedFinder } from '../not-judged.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { UnfitReason } from '../types.ts';
+import type { PodTraits, UnfitReason } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import { idOf, isAffected } from './selecting.ts';
@@ -194,17 +195,31 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
     .toSorted((a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.name, b.name));
 }
 
-/** @param pods that would be created again @param classes extended resources that a DeviceClass provides */
+export interface RecreationFacts {
+  /** Extended resources that a DeviceClass provides. */
+  classes: ReadonlySet<string>;
+  quotas: readonly ExceededQuota[];
+  ranges: readonly LimitRangeEffects[];
+}
+
+/** @param pods that would be created again */
 export function notJudgedOf(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
-  { classes, quotas }: { classes: ReadonlySet<string>; quotas: readonly ExceededQuota[] },
+  { classes, quotas, ranges }: RecreationFacts,
 ): NotJudged[] {
   const ofPod = notJudgedFinder(snapshot, classes);
   const refusing = Map.groupBy(quotas, ({ namespace }) => namespace);
+  const changing = Map.groupBy(ranges, ({ namespace }) => namespace);
+  const hasClaims = (pod: PodTraits) => pod.claims.some(({ template }) => template !== undefined);
   const textsOf = ({ pod }: RunningPod) => [
     ...ofPod(pod),
-    ...(refusing.get(pod.namespace) ?? []).map(({ text }) => `${text}, which may keep pods from being created again`),
+    ...(refusing.get(pod.namespace) ?? []).flatMap(({ text, isOfClaims }) =>
+      isOfClaims && !hasClaims(pod) ? [] : `${text}, which may keep pods from being created again`,
+    ),
+    ...(changing.get(pod.namespace) ?? []).map(
+      ({ text }) => `${text}, which may change or refuse pods that are created again`,
+    ),
   ];
   return [...byNotJudged(pods, textsOf)].map(([what, some]) => ({ what, pods: byOwner(some) }));
 }

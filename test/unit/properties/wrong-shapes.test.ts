@@ -240,7 +240,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
     },
     (api, transport) => schedulingPort(api, transport).exceededQuotas(),
   ],
-  limitRange: [(api, transport) => schedulingPort(api, transport).requestDefaults()],
+  limitRange: [(api, transport) => schedulingPort(api, transport).limitRanges()],
   deviceClass: [(api, transport) => schedulingPort(api, transport).deviceResources()],
   pending: [
     async (api, transport) => {

@@ -77,6 +77,7 @@ export async function findImpact(
     parallel: read.parallel,
     deviceResources: read.deviceResources,
     quotas: read.quotas,
+    ranges: read.ranges,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...untemplated.selecting()],
     snapshot,
     collect: collectGarbage,

@@ -21,6 +21,7 @@ import {
   type SelectingKind,
   type SelectingObject,
 } from '../../../scheduling/impact/types.ts';
+import type { LimitRangeEffects } from '../../../scheduling/limit-ranges.ts';
 import { countedBy } from '../../../scheduling/node/label-index.ts';
 import type { PodParts } from '../../../scheduling/pod/pod-parts.ts';
 import type { RawPod, RawPodSpec } from '../../../scheduling/pod/raw-pod.ts';
@@ -59,6 +60,7 @@ export interface ReadImpact {
   deviceResources: ReadonlySet<string>;
   /** Read only for NoExecute taints. */
   quotas: readonly ExceededQuota[];
+  ranges: readonly LimitRangeEffects[];
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
   warnings: Warning[];
@@ -103,12 +105,13 @@ export async function readAll(
   const movers = moving(here, snapshot.storage);
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
   const asksForDevices = movers.some(({ pod }) => [...pod.requests.keys()].some(name => name.includes('/')));
-  const [parallel, deviceResources, quotas] = await Promise.all([
+  const [parallel, deviceResources, quotas, ranges] = await Promise.all([
     isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
     asksForDevices
       ? reading('DeviceClasses', async () => new Set(await scheduling.deviceResources()), NO_SETS)
       : NO_SETS,
     mayEvict ? reading<ExceededQuota[]>('ResourceQuotas', () => scheduling.exceededQuotas(), []) : [],
+    mayEvict ? reading<LimitRangeEffects[]>('LimitRanges', () => scheduling.limitRanges(), []) : [],
     reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
@@ -116,7 +119,7 @@ export async function readAll(
   const added = new Map(runtimeClasses.map(({ metadata, scheduling = {} }) => [metadata.name, scheduling]));
   const schedulingOf = (name: string) => classes.get(name)?.after ?? added.get(name);
   const all = [...custom.selecting, ...templated.map(object => withRuntimeClass(object, schedulingOf))];
-  const known = { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, quotas };
+  const known = { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, quotas, ranges };
   return { ...known, isKnown, warnings };
 }
 

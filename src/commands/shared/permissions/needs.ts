@@ -106,7 +106,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff --impact': IMPACT,
-  'diff --impact with NoExecute': ['list poddisruptionbudgets.policy', 'list resourcequotas'],
+  'diff --impact with NoExecute': ['list poddisruptionbudgets.policy', 'list resourcequotas', 'list limitranges'],
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],

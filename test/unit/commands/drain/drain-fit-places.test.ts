@@ -9,10 +9,10 @@ import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { exceededQuotas } from '../../../../src/scheduling/exceeded-quotas.ts';
+import { limitRangeEffects, type RawLimitRange } from '../../../../src/scheduling/limit-ranges.ts';
 import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
 import type { RawQuota } from '../../../../src/scheduling/quota.ts';
-import { type RawLimitRange, requestDefaults } from '../../../../src/scheduling/request-defaults.ts';
 import { NO_STORAGE, readStorageClass, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 import { asks, site } from '../../scheduling/fixtures.ts';
@@ -77,7 +77,7 @@ async function drain(nodes: Node[], drained: string[], pods: Placed[], more: Mor
     },
     storage: async () => storage,
     pendingPods: async () => pending,
-    requestDefaults: async () => ranges.flatMap(range => requestDefaults(range) ?? []),
+    limitRanges: async () => ranges.flatMap(range => limitRangeEffects(range) ?? []),
     exceededQuotas: async () => quotas.flatMap(quota => exceededQuotas(quota, quantityReader())),
   };
   const ports = {
@@ -356,6 +356,22 @@ test('a StatefulSet with a newer revision recreates its pods with that template'
   assert.deepEqual(counts(await drained(0, 'other')), [2, 0, 0]);
 });
 
+test('an exceeded quota of claims concerns only pods with claims of their own', async () => {
+  const quotas = [
+    {
+      metadata: { namespace, name: 'q' },
+      status: { hard: { persistentvolumeclaims: '1' }, used: { persistentvolumeclaims: '2' } },
+    },
+  ];
+  const claims = { ...one, volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] };
+  const drained = (spec: RawPodSpec) =>
+    drain([node('n1', '4'), node('n2', '4')], ['n1'], [{ name: 'w-0', on: 'n1', spec }], { quotas });
+  assert.deepEqual((await drained(claims)).unfit, [
+    '1 pod may not be created again: ResourceQuota default/q (persistentvolumeclaims: 2 used, 1 allowed)',
+  ]);
+  assert.deepEqual((await drained(one)).unfit, []);
+});
+
 test('pods without requests may be recreated with those of a LimitRange', async () => {
   const range = (limits: object[], of = namespace): RawLimitRange => ({
     metadata: { namespace: of, name: 'l' },
@@ -369,6 +385,10 @@ test('pods without requests may be recreated with those of a LimitRange', async 
   assert.deepEqual([found.withoutPlace, found.uncertain], [0, 1]);
   assert.deepEqual(unfit, ['1 pod may be created with other requests: LimitRange default/l (cpu)']);
   assert.deepEqual(counts(await drained(one, ofCpu)), [1, 0, 0]);
-  assert.deepEqual(counts(await drained(asks({}), [range([{ type: 'Container', max: { cpu: '3' } }])])), [1, 0, 0]);
+  const strict = await drained(asks({}), [range([{ type: 'Container', max: { cpu: '3' } }])]);
+  assert.deepEqual(counts(strict), [1, 0, 0]);
+  assert.deepEqual(strict.notJudged, ['whether LimitRange default/l allows them (max), for default/w-0']);
+  const ofDisk = [range([{ type: 'Container', defaultRequest: { 'ephemeral-storage': '3Gi' } }])];
+  assert.deepEqual((await drained(one, ofDisk)).uncertain, 1);
   assert.deepEqual(counts(await drained(asks({}), [range(ofCpu[0]?.spec?.limits ?? [], 'x')])), [1, 0, 0]);
 });

@@ -305,7 +305,10 @@ test('a drain waits forever if no controller recreates the pods that a budget ne
 });
 
 test('an exceeded ResourceQuota of the namespace of evicted pods is named', () => {
-  const quotas = ['shop', 'x'].map(namespace => ({ namespace, text: `ResourceQuota ${namespace}/q`, pods: 1 }));
+  const quotas = ['shop', 'x'].map(namespace => {
+    return { namespace, text: `ResourceQuota ${namespace}/q`, pods: 1, isOfClaims: false };
+  });
+  quotas.push({ namespace: 'shop', text: 'ResourceQuota shop/claims', pods: 1, isOfClaims: true });
   assert.deepEqual(impact([pod(0)], [node('b', '8')], false, [], quotas).notJudged, [
     {
       what: 'ResourceQuota shop/q, which may keep pods from being created again',
