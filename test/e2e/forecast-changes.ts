@@ -166,6 +166,8 @@ class RandomChange {
 
   /** Whether the drain ends as its budgets were said to let it. */
   #budgets(told: Told, { isDrain, code }: { isDrain: boolean; code: number }): string[] {
+    if (isDrain && code !== 0 && holding(told).length === 0)
+      return [`reconcile --wait exits with ${code}, and no budget was said to hold it`];
     // Which pods stay Pending, and so which budgets lack them, is not one answer.
     if (!isDrain || told.evicted.some(({ contested, uncertain }) => contested || (uncertain ?? 0) > 0)) return [];
     if (told.podDisruptionBudgets.some(isUnsure)) return [];

@@ -14,7 +14,15 @@ import { isScheduled, recreatedPod } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes, type OpenTo } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
-import type { EvictedPod, EvictionImpact, Impact, PodDestination, PodsImpact, RunningPod } from './types.ts';
+import type {
+  BudgetImpact,
+  EvictedPod,
+  EvictionImpact,
+  Impact,
+  PodDestination,
+  PodsImpact,
+  RunningPod,
+} from './types.ts';
 
 interface EvictionContext {
   changes: readonly PlannedChange[];
@@ -48,16 +56,13 @@ export function placeEvicted(
   for (const change of drained) setNode(snapshot, whileDrained(change));
   const failed = ofFailedJobs(evicted.filter(each => !never.has(each)));
   const groups = destinations(evicted, { never, failed }, { budgets, snapshot, parallel, collect });
-  const found = budgetImpacts(
-    evicted,
-    [
-      ...groups.flatMap(({ next }) => unplaced(next)),
-      ...evicted.filter(each => each.owner === undefined && !never.has(each)),
-      ...failed,
-    ],
-    groups.flatMap(({ lostAfter }) => lostAfter),
-    budgets,
-  );
+  const lost = [
+    ...groups.flatMap(({ next }) => unplaced(next)),
+    ...evicted.filter(each => each.owner === undefined && !never.has(each)),
+    ...failed,
+  ];
+  const lostAfter = groups.flatMap(group => group.lostAfter);
+  const found = budgetImpacts(evicted, lost, lostAfter, budgets);
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new BudgetAllowances(found, budgets);
   const held = new Set<RunningPod>();
@@ -91,10 +96,21 @@ export function placeEvicted(
       const isUnsure = waits || unplaced(groups[at]?.next).some(({ pod }) => unsure.of(pod));
       return each.blockedByBudget > 0 && isUnsure ? { ...each, mayNotBeBlocked: true } : each;
     }),
-    budgets: found.map(each =>
-      each.kind === 'stuck' && unsure.names.has(each.budget) ? { ...each, certain: false } : each,
+    budgets: withMaybeStuck(
+      found.map(each => (each.kind === 'stuck' && unsure.names.has(each.budget) ? { ...each, certain: false } : each)),
+      budgetImpacts(evicted, [...lost, ...groups.flatMap(({ next }) => next?.unsure ?? [])], lostAfter, budgets),
     ),
   };
+}
+
+/** @param atWorst the impacts if pods whose place is uncertain find none */
+function withMaybeStuck(found: readonly BudgetImpact[], atWorst: readonly BudgetImpact[]): BudgetImpact[] {
+  const certain = new Map(found.map(each => [each.budget, each]));
+  return atWorst.map(worst => {
+    const known = certain.get(worst.budget);
+    const isWorse = worst.kind === 'stuck' && (known === undefined || known.kind === 'waits');
+    return isWorse ? { ...worst, certain: false } : (known ?? worst);
+  });
 }
 
 /**
@@ -293,9 +309,11 @@ interface PlacedPods extends Omit<PodDestination, 'pending' | 'waiting'> {
   /** Which pods of a kind are listed is arbitrary. */
   pending: readonly RunningPod[];
   waiting: readonly RunningPod[];
+  /** Pods of `uncertain`. */
+  unsure: readonly RunningPod[];
 }
 
-export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodDestination {
+export function destinationOf({ pending, waiting, unsure: _, ...placed }: PlacedPods): PodDestination {
   return { ...placed, pending: pending.length, waiting: waiting.length };
 }
 
@@ -325,7 +343,7 @@ export function placeAgain(
   const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
-  let uncertain = 0;
+  const unsure: RunningPod[] = [];
   let isContested = false;
   let mayFit = false;
   const waiting: RunningPod[] = [];
@@ -358,8 +376,9 @@ export function placeAgain(
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
       if (placed.bounds.most > placed.replicas) mayFit = true;
+      const certain = dependsOnOthers ? 0 : placed.bounds.least;
       // Bounds do not matter for pods that will be evicted again anyway.
-      if (found === nodes) uncertain += placed.replicas - (dependsOnOthers ? 0 : placed.bounds.least);
+      if (found === nodes) unsure.push(...alike.slice(0, Math.max(0, placed.replicas - certain)));
       for (const [node, count] of placed.byNode) found.set(node, (found.get(node) ?? 0) + count);
       settle(pod, placed, snapshot);
     }
@@ -370,7 +389,7 @@ export function placeAgain(
     reasons ??= whyPending(pod, to, snapshot);
   }
   return {
-    ...{ nodes, returns, returnSeconds, uncertain, isContested, pending, waiting },
+    ...{ nodes, returns, returnSeconds, uncertain: unsure.length, isContested, pending, waiting, unsure },
     reasons: reasons ?? new FitReasons(),
     ...(mayFit ? { mayFit } : {}),
   };

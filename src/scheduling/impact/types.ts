@@ -152,8 +152,8 @@ export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
   /**
    * `pending` pods do not fit, `notRecreated` of them for lack of a controller: after `allowed` of them too few are
-   * healthy, and the Eviction API blocks forever. `certain`: false if some may fit until or once another node is
-   * drained.
+   * healthy, and the Eviction API blocks forever. `certain`: false if some may fit: until or once another node is
+   * drained, or in another scheduling order.
    */
   | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number; certain?: false }
   | { kind: 'never'; why: string }

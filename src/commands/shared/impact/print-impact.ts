@@ -219,8 +219,9 @@ function budgetText(impact: BudgetImpact): string {
           ? ''
           : ` (${notRecreated} of them: no controller recreates ${notRecreated === 1 ? 'it' : 'them'})`;
       const after = allowed === 0 ? 'without an eviction,' : `after ${plural(allowed, 'eviction')},`;
+      const finds = certain ? (pending === 1 ? 'finds' : 'find') : 'may find';
       const waits = certain ? 'the drain waits forever' : 'the drain may wait forever';
-      return `${budget} needs ${plural(needs, 'healthy pod')}, but ${pending} of the ${plural(pods, 'pod')} to evict ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} ${waits}; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
+      return `${budget} needs ${plural(needs, 'healthy pod')}, but ${pending} of the ${plural(pods, 'pod')} to evict ${finds} no place${bare}: ${after} ${waits}; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
     }
     case 'waits': {
       const { healthy, needs } = impact;

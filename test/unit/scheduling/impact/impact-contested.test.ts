@@ -165,6 +165,30 @@ test('a drain does not wait for certain if its pods can return once another node
   assert.match(textOf(lasting), /after 1 eviction, the drain waits forever/);
 });
 
+test('a budget may hold a drain if pods find no place in some scheduling order', () => {
+  const apart = { ...one, ...near('podAntiAffinity', 'a') };
+  const pods = [running('a-0', 'n1', apart), running('a-1', 'n1', apart), running('b-0', 'n1', one)];
+  const nodes = [node('n1', '10'), node('n2', '100', '1'), node('n3', '5')];
+  const selector = { matchLabels: { app: 'a' } };
+  const drained = (desiredHealthy: number) => {
+    const status = { disruptionsAllowed: 2 - desiredHealthy, currentHealthy: 2, desiredHealthy, expectedPods: 2 };
+    return impact(nodes, ['n1'], pods, {
+      ...{ isDrain: true, budgets: [makeBudget({ namespace: 'default', name: 'a', selector, status })] },
+    });
+  };
+  const found = drained(1);
+  assert.deepEqual(uncertain(found), { a: [2, 0], b: [0, 0] });
+  assert.match(
+    textOf(found),
+    /default\/a needs 1 healthy pod, but 2 of the 2 pods to evict may find no place: after 1/,
+  );
+  assert.deepEqual(
+    found.budgets.map(each => each.kind === 'stuck' && each.certain),
+    [false],
+  );
+  assert.deepEqual(drained(0).budgets, []);
+});
+
 test('a drain may wait for pods that returned and have no place once their own node has the taint', () => {
   const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }];
   const spec = { ...one, nodeSelector: { pool: 'x' }, tolerations, ...near('podAntiAffinity', 'c') };
