@@ -5,6 +5,8 @@ import { podLimits, podRequests } from '../nodepool/quantity/pod-resources.ts';
 import { addQuantities, type Quantity, QuantityError } from '../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../nodepool/types.ts';
 import type { RawClaimSpec, RawPod, RawPodSpec } from './pod/raw-pod.ts';
+import { type Requests, requestsOf } from './pod/requests.ts';
+import type { PodTraits } from './types.ts';
 
 export interface RawQuota {
   metadata?: { name?: string };
@@ -23,16 +25,21 @@ export interface QuotaLimit {
   replicas: number;
 }
 
-/** The quota that allows the fewest; undefined: no limit. @param className default class @throws QuantityError */
+/**
+ * The quota that allows the fewest; undefined: no limit. @param className default class @param replaced existing pods
+ * whose place is free; they count in the same scopes @throws QuantityError
+ */
 export function quotaLimit(
   pod: RawPod,
   quotas: readonly RawQuota[],
   read: ReadQuantity,
   className: string,
+  replaced: readonly Pick<PodTraits, 'requests'>[] = [],
 ): QuotaLimit | undefined {
   const { spec = {} } = pod;
   const ofPod = podUsage({ spec }, read);
   const claims = claimsOf(spec);
+  const requests = requestsOf({ spec }, read);
   let lowest: QuotaLimit | undefined;
   for (const { metadata = {}, spec: { scopes = [], scopeSelector } = {}, status = {} } of quotas) {
     const wanted = [
@@ -47,13 +54,31 @@ export function quotaLimit(
     for (const [resource, each] of usage) {
       const [hard, used] = [amountIn(status.hard, resource, read), amountIn(status.used, resource, read)];
       if (hard === undefined || each.unscaled <= 0n) continue;
-      const replicas = timesIn(hard, used ?? ZERO, each);
+      const replicas = timesIn(hard, subtractToZero(used ?? ZERO, freedBy(replaced, resource, each, requests)), each);
       if (lowest === undefined || replicas < lowest.replicas) {
         lowest = { name: metadata.name ?? '', resource, replicas };
       }
     }
   }
   return lowest;
+}
+
+/** @param each usage of a new pod @param requests of a new pod */
+function freedBy(
+  replaced: readonly Pick<PodTraits, 'requests'>[],
+  resource: string,
+  each: Quantity,
+  requests: Requests,
+): Quantity {
+  const name = resource.replace(/^requests\./, '');
+  // The limits of running pods are not read.
+  const isAlike = (old: Requests) => [...requests].every(([key, amount]) => old.get(key) === amount);
+  const freed = replaced.map((pod): Quantity => {
+    if (requests.has(name))
+      return { ...ZERO, unscaled: pod.requests.get(name) ?? 0n, exponent: name === 'cpu' ? -3 : 0 };
+    return !resource.startsWith('limits.') || isAlike(pod.requests) ? each : ZERO;
+  });
+  return freed.reduce(addQuantities, ZERO);
 }
 
 interface CreatedObjects {

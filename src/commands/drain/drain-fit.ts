@@ -2,7 +2,7 @@
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { ImpactPort } from '../../kube/resources/impact.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
-import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
+import { type Budget, neverEvicted, shortOf } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { CORDONED, toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
@@ -19,7 +19,7 @@ import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { permitted } from '../shared/refusals.ts';
 import { namesOfAll, placeAll } from './place-moving.ts';
 import type { PoolsDrainPlan } from './plan-drain.ts';
-import { newRevisions, recreatedBy, recreationRisks } from './recreated-pods.ts';
+import { behindPending, newRevisions, recreatedBy, recreationRisks } from './recreated-pods.ts';
 import { unfitLines } from './unfit-lines.ts';
 
 export interface DrainFit {
@@ -45,7 +45,7 @@ export interface DrainFit {
 export interface DrainFitPorts {
   cluster: ClusterReader;
   scheduling(): Promise<SchedulingPort>;
-  impact(): Promise<Pick<ImpactPort, 'jobs' | 'newRevisions'>>;
+  impact(): Promise<Pick<ImpactPort, 'jobs' | 'newRevisions' | 'parallelSets'>>;
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
@@ -59,7 +59,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   const [{ snapshot, kept, knows }, waiting, jobs, sets] = await Promise.all([
     readSnapshot(ports.cluster.nodes.list(), { pods: [], keep, judgesKept: true }, port),
     port.pendingPods(),
-    podsOfJobs([...evicted.values()], ports),
+    podsOfJobs(goingOf([...evicted.values()], budgets), ports),
     newRevisions([...evicted.values()], ports.impact),
   ]);
   const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
@@ -78,6 +78,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     // Of equal pods, the last ones find no place: rather those that a budget does not count.
     .toSorted((a, b) => Number(isReady(b)) - Number(isReady(a)));
   const unsure = await recreationRisks(moving, namesOf, port);
+  const behind = await behindPending(moving, waiting, ofNode, ports);
   const [nominated, pending] = [nominatedOf(waiting), pendingWithRoom(waiting, snapshot)];
   const found = placeAll(moving, {
     snapshot,
@@ -93,6 +94,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
     ...jobs.notJudged,
     ...sets.notJudged,
     ...unsure.notJudged,
+    ...behind.notJudged,
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
     ...[...(await notJudgedOf(moving, snapshot, port))].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
@@ -103,9 +105,9 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   return {
     moving: moving.length,
     withoutPlace: found.withoutPlace.length,
-    uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + unsure.pods),
+    uncertain: Math.min(moving.length - found.withoutPlace.length, found.uncertain + unsure.pods + behind.pods),
     ...{
-      unfit: [...unfitLines(found.unfit), ...first, ...unsure.lines],
+      unfit: [...unfitLines(found.unfit), ...first, ...unsure.lines, ...behind.lines],
       stuck,
       bound: found.bound,
       failed: jobs.failing.size,
@@ -113,6 +115,12 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
       notJudged,
     },
   };
+}
+
+/** Pods that stay because of a budget fail no Job. */
+function goingOf(evicted: readonly DrainPod[], budgets: readonly Budget[]): DrainPod[] {
+  const never = neverEvicted(evicted, budgets);
+  return evicted.filter(({ uid }) => !never.has(uid));
 }
 
 /** Marks nodes as cordoned, as the scheduler will see them: topology spread may not count them. */

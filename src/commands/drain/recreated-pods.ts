@@ -4,6 +4,7 @@ import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { plural } from '../../nodepool/text.ts';
+import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { KeptPod } from '../shared/read-snapshot.ts';
@@ -53,6 +54,52 @@ function hasOwnClaims({ pod }: { pod: Pod }): boolean {
   return pod.claims.some(({ template }) => template !== undefined);
 }
 
+/**
+ * Pods of StatefulSets that are created in order, after an ordinal whose pod is Pending. Reads the order only if there
+ * are any.
+ */
+export async function behindPending(
+  moving: readonly KeptPod[],
+  waiting: readonly RawPod[],
+  ofPod: (name: string) => DrainPod | undefined,
+  ports: { impact: () => Promise<Pick<ImpactPort, 'parallelSets'>> },
+): Promise<RecreationRisks> {
+  const found: RecreationRisks = { pods: 0, lines: [], notJudged: [] };
+  const first = new Map<string, string>();
+  for (const { metadata: { namespace = '', name = '', ownerReferences = [] } = {} } of waiting) {
+    const set = ownerReferences.find(({ controller, kind }) => controller && kind === 'StatefulSet')?.name;
+    if (set === undefined) continue;
+    const known = first.get(podName({ namespace, name: set }));
+    if (known === undefined || ordinalOf(name) < ordinalOf(known)) first.set(podName({ namespace, name: set }), name);
+  }
+  const setOf = ({ pod }: KeptPod) => {
+    const { controller } = ofPod(podName(pod)) ?? {};
+    return controller?.kind === 'StatefulSet' ? podName({ namespace: pod.namespace, name: controller.name }) : '';
+  };
+  const isBehind = (each: KeptPod) => {
+    const pending = first.get(setOf(each));
+    return pending !== undefined && ordinalOf(each.pod.name) > ordinalOf(pending);
+  };
+  const blocked = Map.groupBy(moving.filter(isBehind), setOf);
+  if (blocked.size === 0) return found;
+  const parallel = await permitted((await ports.impact()).parallelSets());
+  if ('forbidden' in parallel) {
+    found.notJudged.push(`the order of StatefulSets: ${parallel.forbidden.oneLine}`);
+    return found;
+  }
+  for (const [set, pods] of blocked) {
+    if (parallel.value.has(set)) continue;
+    const pending = podName({ namespace: pods[0]?.pod.namespace ?? '', name: first.get(set) ?? '' });
+    found.pods += pods.length;
+    found.lines.push(`${plural(pods.length, 'pod')} may not be created again before ${pending} runs, which is Pending`);
+  }
+  return found;
+}
+
+function ordinalOf(name: string): number {
+  return Number(name.slice(name.lastIndexOf('-') + 1));
+}
+
 /** StatefulSets with a newer revision; read only if a pod has one. The key is `namespace/name`. */
 export async function newRevisions(
   evicted: readonly DrainPod[],
@@ -73,8 +120,7 @@ export function recreatedBy(
 ): KeptPod {
   const set =
     controller?.kind === 'StatefulSet' ? revisions.get(podName({ namespace, name: controller.name })) : undefined;
-  const ordinal = Number(name.slice(name.lastIndexOf('-') + 1));
-  if (set === undefined || ordinal < set.partition || had['controller-revision-hash'] === set.revision)
+  if (set === undefined || ordinalOf(name) < set.partition || had['controller-revision-hash'] === set.revision)
     return { pod, node };
   const { metadata, spec = {} } = set.template;
   const labels = { ...pod.labels, ...metadata?.labels, 'controller-revision-hash': set.revision };

@@ -152,8 +152,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     if (own.length > 0) for (const row of [...rows, total]) row.replicas = { ...row.replicas, least: 0 };
     for (const each of nominated.pods) snapshot.release(each.pod, each.node);
     const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
-    const replaced = kept.filter(each => replacedBy([subject])(each.pod)).length;
-    const quota = objectLimits[at] ?? quotaOf(subject, ofNamespace.quotas, snapshot, replaced);
+    const replaced = kept.flatMap(each => (replacedBy([subject])(each.pod) ? each.pod : []));
+    const quota =
+      objectLimits[at] ??
+      quotaLimit(subject.pod, ofNamespace.quotas, quantityReader(), defaultClass(snapshot.storage), replaced);
     const wanted = options.replicas ?? 1;
     const created = daemon === undefined ? wanted : (options.replicas ?? total.replicas.most);
     const isEnough = total.replicas.least >= wanted && (quota?.replicas ?? Infinity) >= created;
@@ -206,17 +208,6 @@ async function quotasOf(
         : { quotas: [], refusal: `ResourceQuotas: ${each.forbidden.oneLine}` },
     ]),
   );
-}
-
-/** @param replaced existing pods whose usage of the quota counts as free */
-function quotaOf(
-  { pod }: FitSubject,
-  quotas: readonly RawQuota[],
-  { storage }: Snapshot,
-  replaced: number,
-): QuotaLimit | undefined {
-  const limit = quotaLimit(pod, quotas, quantityReader(), defaultClass(storage));
-  return limit && { ...limit, replicas: limit.replicas + replaced };
 }
 
 /** Asks for the workload only if a new one would exceed a quota. */

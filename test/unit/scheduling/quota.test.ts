@@ -179,3 +179,18 @@ test('a new workload counts in the quotas of its kind and of the objects that it
   const scoped = { scopes: ['NotBestEffort'] };
   assert.equal(allOf('Job', { 'count/jobs.batch': '0' }, { isNew: true, isRevised: true }, scoped), undefined);
 });
+
+test('the usage of replaced pods counts as free, by their own requests', () => {
+  const old = [{ requests: new Map([['cpu', 1000n]]) }, { requests: new Map([['cpu', 1000n]]) }];
+  const full = (hard: List) => [quota(hard, hard)];
+  const allowed = (spec: RawPodSpec, hard: List) =>
+    quotaLimit(raw(spec), full(hard), quantityReader(), 'standard', old)?.replicas;
+  assert.equal(allowed(asks({ cpu: '1' }), { pods: '2' }), 2);
+  assert.equal(allowed(asks({ cpu: '1' }), { 'requests.cpu': '2' }), 2);
+  assert.equal(allowed(asks({ cpu: '2' }), { cpu: '2' }), 1);
+  const limited = (cpu: string): RawPodSpec => ({
+    containers: [{ resources: { limits: { cpu }, requests: { cpu } } }],
+  });
+  assert.equal(allowed(limited('1'), { 'limits.cpu': '2' }), 2);
+  assert.equal(allowed(limited('2'), { 'limits.cpu': '4' }), 0);
+});

@@ -36,6 +36,7 @@ interface More {
   quotas?: RawQuota[];
   ranges?: RawLimitRange[];
   revisions?: Map<string, NewRevision>;
+  parallel?: string[];
 }
 
 const namespace = 'default';
@@ -61,7 +62,7 @@ function drainPod(pod: Placed): DrainPod {
 /** @param drained names of the nodes */
 async function drain(nodes: Node[], drained: string[], pods: Placed[], more: More = {}): Promise<DrainFit> {
   const { storage = NO_STORAGE, budgets = [], jobs = new Map(), pending = [], quotas = [] } = more;
-  const { ranges = [], revisions = new Map() } = more;
+  const { ranges = [], revisions = new Map(), parallel = [] } = more;
   const leaving = nodes.filter(({ name }) => drained.includes(name));
   const plan = {
     pools: [{ nodes: leaving.map(node => ({ node, pods: pods.filter(({ on }) => on === node.name).map(drainPod) })) }],
@@ -83,7 +84,11 @@ async function drain(nodes: Node[], drained: string[], pods: Placed[], more: Mor
   const ports = {
     cluster: { nodes: { list: async () => nodes } },
     scheduling: async () => port,
-    impact: async () => ({ jobs: async () => jobs, newRevisions: async () => revisions }),
+    impact: async () => ({
+      jobs: async () => jobs,
+      newRevisions: async () => revisions,
+      parallelSets: async () => new Set(parallel),
+    }),
   };
   return drainFit(plan, ports as unknown as Parameters<typeof drainFit>[1]);
 }
@@ -370,6 +375,41 @@ test('an exceeded quota of claims concerns only pods with claims of their own', 
     '1 pod may not be created again: ResourceQuota default/q (persistentvolumeclaims: 2 used, 1 allowed)',
   ]);
   assert.deepEqual((await drained(one)).unfit, []);
+});
+
+test('pods of a StatefulSet wait for one of an earlier ordinal that is Pending', async () => {
+  const pods = [1, 2].map(at => {
+    return { name: `db-${at}`, on: 'n1', spec: one, owner: ['StatefulSet', 'db'] as [string, string] };
+  });
+  const ownerReferences = [{ kind: 'StatefulSet', name: 'db', controller: true }];
+  const pending = (name: string) => [{ metadata: { namespace, name, ownerReferences }, spec: asks({ cpu: '99' }) }];
+  const drained = (name: string, parallel: string[] = []) =>
+    drain([node('n1', '4'), node('n2', '4')], ['n1'], pods, { pending: pending(name), parallel });
+  const found = await drained('db-0');
+  assert.deepEqual(counts(found), [2, 0, 2]);
+  assert.deepEqual(found.unfit, ['2 pods may not be created again before default/db-0 runs, which is Pending']);
+  assert.deepEqual(counts(await drained('db-1')), [2, 0, 1]);
+  assert.deepEqual(counts(await drained('db-3')), [2, 0, 0]);
+  assert.deepEqual(counts(await drained('db-0', ['default/db'])), [2, 0, 0]);
+});
+
+test('a pod that its budget keeps fails no Job', async () => {
+  const spec = { ...one, restartPolicy: 'Never' };
+  const pods = [0, 1].map(at => ({
+    ...{ name: `j-${at}`, on: 'n1', spec, owner: ['Job', 'j'] as [string, string], labels: { app: `j-${at}` } },
+  }));
+  const status = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+  const keeps = makeBudget({
+    namespace,
+    name: 'j',
+    selector: { matchLabels: { app: 'j-0' } },
+    maxUnavailable: 0,
+    status,
+  });
+  const jobs = new Map([['default/j', { failuresLeft: 1, active: 2, notJudged: [] }]]);
+  const drained = (budgets: Budget[]) => drain([node('n1', '4'), node('n2', '4')], ['n1'], pods, { jobs, budgets });
+  assert.equal((await drained([])).failed, 2);
+  assert.equal((await drained([keeps])).failed, 0);
 });
 
 test('pods without requests may be recreated with those of a LimitRange', async () => {
