@@ -101,6 +101,7 @@ async function randomWorkload(random: Dice, at: number, nodes: string[], forecas
     topologyKey: random.pick(KEYS),
     whenUnsatisfiable: 'DoNotSchedule',
     labelSelector: labelSelector(),
+    ...(random.chance(0.2) ? { minDomains: random.between(2, 4) } : {}),
     ...keys(),
   });
   const spread = random.chance(0.35) ? [constraint()] : [];
@@ -129,9 +130,23 @@ async function randomWorkload(random: Dice, at: number, nodes: string[], forecas
   }
   if (kind === 'Job' && random.chance(0.3)) more.completionMode = 'Indexed';
   if (kind === 'Job') more.backoffLimit = 6;
-  if (random.chance(0.2)) await forecaster.quota('limit', { pods: `${random.between(2, 8)}` });
+  if (random.chance(0.3)) {
+    const [resource, scopes] = random.pick(QUOTAS);
+    await forecaster.quota('limit', { [resource]: `${random.between(2, 8)}` }, scopes);
+  }
   return { kind, name, replicas: random.between(1, 8), spec, labels, more };
 }
+
+/** Each pod requests one CPU, and no deadline. */
+const QUOTAS: readonly [resource: string, scopes: readonly string[]][] = [
+  ['pods', []],
+  ['count/pods', []],
+  ['cpu', []],
+  ['requests.cpu', ['NotBestEffort']],
+  ['pods', ['NotTerminating', 'NotBestEffort']],
+  ['pods', ['BestEffort']],
+  ['pods', ['Terminating']],
+];
 
 const OWN_KEYS: Partial<Record<Workload['kind'], string>> = {
   Deployment: 'pod-template-hash',
