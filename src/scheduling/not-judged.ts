@@ -1,6 +1,7 @@
 /** What may keep a pod from being scheduled and is not judged, limited to what applies to this pod. */
 import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { Snapshot } from './snapshot.ts';
+import { namesCopiedLabels } from './spread/replicas.ts';
 import type { PodTraits } from './types.ts';
 import type { Storage } from './volumes/storage.ts';
 import { defaultClass, hasProvisioner } from './volumes/volumes.ts';
@@ -19,6 +20,8 @@ export interface ClusterFacts {
 export const PREEMPTION = 'preemption';
 
 const VOLUME_LIMITS = 'volume limits of nodes and free storage (CSINode, CSIStorageCapacity)';
+
+const COPIED_LABELS = 'the labels of zone and region that the server copies to placed pods from 1.35 on';
 
 export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 
@@ -91,7 +94,9 @@ export function notJudgedFinder(
   const facts = { namespaces: true, offered, classes: new Set(classes), ...known };
   return pod => {
     const isPlain = pod.claims.length === 0 && ![...pod.requests.keys()].some(name => name.includes('/'));
-    return isPlain ? pod.notJudged : [...new Set([...pod.notJudged, ...notJudged(rawOf(pod), facts)])];
+    const copied = namesCopiedLabels(pod) ? [COPIED_LABELS] : NONE;
+    if (isPlain) return copied.length === 0 ? pod.notJudged : [...pod.notJudged, ...copied];
+    return [...new Set([...pod.notJudged, ...notJudged(rawOf(pod), facts), ...copied])];
   };
 }
 

@@ -62,6 +62,12 @@ export function usesCopiedLabels({ spec = {} }: RawPod): boolean {
   return rulesOf(spec).some(({ labelSelector }) => COPIED.some(key => namesLabel(labelSelector, key, COPIED)));
 }
 
+/** The same for a pod that was read. */
+export function namesCopiedLabels({ spread, affinity, antiAffinity }: PodTraits): boolean {
+  const selectors = [...spread, ...affinity, ...antiAffinity].map(({ selector }) => selector);
+  return selectors.some(selector => COPIED.some(key => namesLabel(selector, key, COPIED)));
+}
+
 /** Without the labels that the pod got from its node. */
 export function withoutCopiedLabels(pod: RawPod): RawPod {
   const labels = Object.entries(pod.metadata?.labels ?? {}).filter(([key]) => !COPIED.includes(key));

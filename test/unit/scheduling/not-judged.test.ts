@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ClusterFacts, notJudged } from '../../../src/scheduling/not-judged.ts';
+import { type ClusterFacts, notJudged, notJudgedFinder } from '../../../src/scheduling/not-judged.ts';
 import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
-import { readClaim, readStorageClass, readVolume } from '../../../src/scheduling/volumes/storage.ts';
-import { asks, raw } from './fixtures.ts';
+import { NO_STORAGE, readClaim, readStorageClass, readVolume } from '../../../src/scheduling/volumes/storage.ts';
+import { asks, pod, raw } from './fixtures.ts';
 
 const ALL: ClusterFacts = { namespaces: true, offered: new Set(['example.com/nic']) };
 const affinity = {
@@ -94,3 +94,17 @@ for (const [what, spec, named, knows = ALL] of CASES)
     if (named === undefined) assert.deepEqual(texts, []);
     else assert.match(texts.join('; '), named);
   });
+
+test('names rules of a recreated pod about labels that the server copies from its node', () => {
+  const textsOf = notJudgedFinder({ nodes: new Map(), storage: NO_STORAGE }, []);
+  const spread = (key: string) => ({
+    topologySpreadConstraints: [
+      {
+        ...{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' },
+        labelSelector: { matchLabels: { [key]: 'a' } },
+      },
+    ],
+  });
+  assert.deepEqual(textsOf(pod(spread('app'))), []);
+  assert.match(textsOf(pod(spread('topology.kubernetes.io/zone'))).join(), /^the labels of zone and region /);
+});
