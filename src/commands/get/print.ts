@@ -63,8 +63,6 @@ const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
 const [READY_RANK, COUNT_RANK, DEVICE_RANK, AGE_RANK, RESOURCE_RANK] = [1, 2, 3, 4, 5];
 const TAINTS_RANK = RESOURCE_RANK + RESOURCES.length;
-/** A column of zeros, which a list does not have, is left out first in a watch. */
-const ZEROS_RANK = TAINTS_RANK + 1;
 
 const EVENT_WIDTH = 'MODIFIED'.length;
 /** STATUS may change from `Ready` to a longer word. */
@@ -184,7 +182,7 @@ function countColumn(
     if (number === undefined) return none;
     return number > 0 ? { text: count(number), paint: style.yellow } : count(number);
   };
-  return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK, known: none }];
+  return [{ header, cell, rank: COUNT_RANK, known: none }];
 }
 
 /** By the status: the number of members that differ from the pool's spec. */

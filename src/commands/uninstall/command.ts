@@ -112,13 +112,13 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
 }
 
 /** What the question asks about. */
-export function actionOf({ pools, nodes, orphans }: CrdUsage): string {
+export function actionOf({ pools, nodes, orphans }: CrdUsage, policies = 0): string {
   const left = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
   const of = pools.length === 1 ? 'pool' : plural(pools.length, 'pool');
   const steps = [
     ...(pools.length > 0 ? [`delete ${of} ${firstFew(pools, MAX_NAMED)} (releases ${plural(nodes, 'node')})`] : []),
     ...(left > 0 ? [`release ${plural(left, 'node')} of deleted pools`] : []),
-    'delete the NodePool CRD',
+    policies === 0 ? 'delete the NodePool CRD' : 'delete the NodePool CRD and the admission policies',
   ];
   const text = steps.join(' and ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -50,8 +50,8 @@ export interface UninstallDeps {
   releasing(release: (options: ApplyOptions) => Promise<void>): Promise<void>;
   /** Removes the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
-  /** A text that says what is to be deleted and released. */
-  actionOf(found: CrdUsage): string;
+  /** A text that says what is to be deleted and released. @param policies number of admission policies, with bindings */
+  actionOf(found: CrdUsage, policies: number): string;
   approve: Approve;
 }
 
@@ -90,7 +90,12 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const { losses } = users;
     const all = ['the CRD', ...uids, ...covers, ...users.covers];
     const question = { losses, covers: all, needsYes: needsYesFor(found.pools, losses) };
-    return { found, plan: planCluster(state, intent), action: deps.actionOf(found), question };
+    return {
+      found,
+      plan: planCluster(state, intent),
+      action: deps.actionOf(found, bornInPool.length + protections.length),
+      question,
+    };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
   const { found, plan } = agreed.proposal;

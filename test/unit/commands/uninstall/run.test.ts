@@ -77,4 +77,5 @@ test('asks with the number of pools and nodes', () => {
     'Delete 6 pools a, b, c, d, e and 1 more (releases 22 nodes) and release 2 nodes of deleted pools and delete the NodePool CRD',
   );
   assert.equal(actionOf({ pools: [], nodes: 0, orphans: [] }), 'Delete the NodePool CRD');
+  assert.equal(actionOf({ pools: [], nodes: 0, orphans: [] }, 2), 'Delete the NodePool CRD and the admission policies');
 });
