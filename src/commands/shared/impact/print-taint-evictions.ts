@@ -1,16 +1,16 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
-import { listText, taintsText } from '../../../print/cells.ts';
+import { taintsText } from '../../../print/cells.ts';
 import { wrapProse } from '../../../print/error.ts';
 import { type Column, fittedRows } from '../../../print/fit-columns.ts';
 import { namesText } from '../../../print/names.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
-import { renderTable } from '../../../print/table.ts';
+import { GET, renderTable } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
 import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
 
 const MAX_NODES = 20;
-/** Maximum number of pods named in a question. */
+/** Maximum number of pods named for a node, and in a question. */
 const MAX_NAMED = 3;
 /** Beyond this many characters, further taints are only counted. */
 const TAINTS_WIDTH = 40;
@@ -23,7 +23,7 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
   const prose = (line: string) => wrapProse(sanitizeLine(line), width);
   return [
     ...prose(`${evictionsSentence(preview)}:`),
-    renderTable([header, ...cells]),
+    renderTable([header, ...cells], GET, width),
     ...(more > 0 ? [`… and ${more} more ${noun(more, 'node')}`] : []),
     ...notes(preview).flatMap(prose),
   ].join('\n');
@@ -69,7 +69,7 @@ function columnsOf({ now, later }: EvictionPreview, width: number): Column<NodeE
     { header: 'TAINTS', cell: taints, rank: 1, cutFrom: Infinity },
     ...(isShown(now) ? [{ header: 'NOW', cell: (each: NodeEvictions) => String(each.now.length) }] : []),
     ...(isShown(later) ? [{ header: 'LATER', cell: laterText }] : []),
-    { header: 'PODS', cell: (each, _, most) => listText(podsOf(each), most), cutFrom: Infinity },
+    { header: 'PODS', cell: each => firstFew(podsOf(each), width === Infinity ? Infinity : MAX_NAMED), isText: true },
   ];
 }
 

@@ -36,9 +36,12 @@ test('prints how many pods are evicted, from where, and what happens to them', (
     renderEvictions(preview, 80),
     `NoExecute taints evict 4 pods at once, and 1 pod after tolerationSeconds from 2
       nodes:
-NODE     TAINTS                    NOW   LATER    PODS
-node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
-node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
+NODE     TAINTS                    NOW   LATER
+  PODS
+node-a   dedicated=gpu:NoExecute   3     1 (5m)
+  default/web-1, default/web-2, kube-system/log and 1 more
+node-b   dedicated=gpu:NoExecute   1     0
+  default/a-pod-with-quite-a-long-name-that-no-table-has-room-for
 Taints ignore PodDisruptionBudgets.
 1 of them is owned by a DaemonSet, which recreates no pod there without a
       toleration.
@@ -75,7 +78,8 @@ test('cuts long node names of clouds on a terminal, but not in a pipe', () => {
     );
     const rows = lines.filter(line => /^(ip|gke)-/.test(line)).map(line => line.split(/ +/));
     assert.equal(new Set(rows.map(([name]) => name)).size, 6);
-    assert.equal(lines.find(line => line.startsWith('NODE'))?.replace(/ +/g, ' '), 'NODE TAINTS NOW PODS');
+    assert.match(lines.join('\n'), /^NODE +TAINTS +NOW(\n)? +PODS$/m);
+    assert.ok(lines.filter(line => line.includes('shop/web-6d4cf56db6-2xkvp')).length >= 6, 'names are whole');
   }
   const piped = renderEvictions(few, Infinity);
   assert.ok(nodes.every(({ node }) => piped.includes(`\n${node} `)));
