@@ -181,6 +181,20 @@ test('--impact shows what the files do to pods', async t => {
   assert.match((await unchanged(['diff', '-f', path, '--impact', '-o', 'json'])).stdout, /"impact": \{/);
 });
 
+test('counts the evictions of all steps of a rollout', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
+  await testEnv.pool('web', { rollout: { maxConcurrent: 1 } });
+  await testEnv.reconcile();
+  t.after(() => deletePods(cluster()));
+  for (const node of ['a', 'b'])
+    await createPods(cluster(), node, [{ name: 'shop', spec: { containers: [container('c', {})] } }]);
+  const rollout = { maxConcurrent: 1 };
+  const path = await write('all.yaml', head('web') + spec({ taints: [{ key: 'x', effect: 'NoExecute' }], rollout }));
+  const { code, stderr } = await unchanged(['diff', '-f', path]);
+  assert.match(stderr, /^NoExecute taints evict 2 pods at once from 2 nodes:$/m);
+  assert.equal(code, 1);
+});
+
 test('errors exit with 2 and name the file, the document and the field', async () => {
   const wrong = await write('wrong.yaml', `${head('ok')}---\n${head('web')}spec:\n  labels:\n    "a b": x\n`);
   await refused(['diff', '-f', wrong], 2, new RegExp(`^error: ${wrong}:12: spec\\.labels\\[a b\\]: .*; next: see `));

@@ -9,7 +9,7 @@ import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { firstFew } from '../../../nodepool/text.ts';
 import { isChanging } from '../../../print/question.ts';
-import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { type ClusterPlan, planCluster, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import { type Intent, stateAfter } from '../../../reconciler/plan/intent.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { approver } from '../consent/approve.ts';
@@ -104,8 +104,8 @@ function appliedWarnings({ pool, source, isNew, kept, changes }: AppliedPool, st
       ? []
       : [
           {
-            message: `${source}: ${firstFew(kept, MAX_NAMED)} of pool ${name} is not in the file and stays: no apply set it`,
-            next: `add the field to the file, or remove it with \`kubectl nodepool edit ${name}\``,
+            message: `${source}: ${firstFew(kept, MAX_NAMED)} of pool ${name} ${kept.length === 1 ? 'is not in the file and stays: no apply set it' : 'are not in the file and stay: no apply set them'}`,
+            next: `add ${kept.length === 1 ? 'the field' : 'the fields'} to the file, or remove ${kept.length === 1 ? 'it' : 'them'} with \`kubectl nodepool edit ${name}\``,
           },
         ]),
     ...(isSelector ? noMatchWarnings([pool], [...state.nodes()]) : []),
@@ -167,7 +167,9 @@ export async function showDiff(
     if (impact !== undefined && nodes.length > 0)
       io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
   }
-  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection)({ plan });
+  // Evictions of all steps of a rollout, as the nodes above.
+  const whole = { ...plan, nodes: plansToTheEnd(plan) };
+  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection)({ plan: whole });
   if (forbidden !== undefined) {
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
