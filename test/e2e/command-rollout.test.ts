@@ -47,6 +47,12 @@ test('pause and resume support dry runs and output formats, and report errors', 
 test('status follows the watch to the end, and checks once with --watch=false', { timeout: 120_000 }, async t => {
   await prepare(600);
   assert.equal(await ok(['rollout', 'status', 'web']), 'nodepool "web" successfully rolled out\n');
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'mine' } } });
+  assert.equal(
+    await ok(['rollout', 'status', 'web', '--watch=false']),
+    'Waiting for nodepool "web" rollout to finish: 3 of 4 nodes updated...\n',
+  );
+  await testEnv.patchNode('a', { metadata: { labels: { tier: '1' } } });
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
   const waits = 'Waiting for nodepool "web" spec update to be observed...\n';
   assert.equal(await ok(['rollout', 'status', 'web', '--watch=false']), waits);

@@ -126,6 +126,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   },
   { command: 'rollout with NotReady nodes', lines: ['rollout resume stopped'] },
   { command: 'rollout status', lines: ['rollout status one --timeout=1s'], code: 1, optional: LEASES },
+  { command: 'rollout status with nodes', lines: ['rollout status drifted --no-watch'] },
   { command: 'rollout status --revision', lines: ['rollout status undone --revision=1'], code: 1, optional: LEASES },
   { command: 'cordon', lines: ['cordon one'] },
   { command: 'uncordon', lines: ['uncordon one'] },

@@ -137,10 +137,11 @@ export function checkDue(pools: NodePool[], differing?: (pool: string) => string
       ? []
       : [`${metadata.name}: ${plural(found, 'node')}${why}${held}${nodes ? `: ${named(nodes)}` : ''}`];
   });
+  const isStepwise = pools.some(({ metadata, spec }) => spec.rollout !== undefined && writable.includes(metadata.name));
   if (count > 0) {
     return warning(
       `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels, taints and annotations of ${count === 1 ? 'its pool' : 'their pools'}`,
-      `see the differences with \`kubectl nodepool diff\`; ${repair(writable, pausedPools)}`,
+      `see the differences with \`kubectl nodepool diff\`; ${repair(writable, pausedPools, isStepwise)}`,
       details,
     );
   }
@@ -149,14 +150,14 @@ export function checkDue(pools: NodePool[], differing?: (pool: string) => string
   return ok('every node has the labels and taints of its pool');
 }
 
-/** @param pausedPools pools whose nodes a reconcile does not update */
-function repair(writable: readonly string[], pausedPools: readonly string[]): string {
+/** @param pausedPools pools whose nodes a reconcile does not update @param isStepwise one reconcile is not enough */
+function repair(writable: readonly string[], pausedPools: readonly string[], isStepwise: boolean): string {
   const resume =
     pausedPools.length === 0
       ? []
       : [`\`kubectl nodepool rollout resume ${pausedPools.length === 1 ? pausedPools[0] : 'NAME'}\``];
   if (writable.length === 0) return `to apply, run ${resume.join('')} and \`kubectl nodepool reconcile\``;
-  const first = 'to apply, run `kubectl nodepool reconcile`';
+  const first = `to apply, run \`kubectl nodepool reconcile${isStepwise ? ' --wait' : ''}\``;
   return resume.length === 0 ? first : `${first}; for paused pools, first run ${resume.join('')}`;
 }
 

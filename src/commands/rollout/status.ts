@@ -11,10 +11,13 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { GROUP, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { wrapWords } from '../../print/width.ts';
+import { liveState } from '../../reconciler/plan/live-state.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { controllerRuns } from '../shared/leases.ts';
+import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
-import { type RolloutState, rolloutState } from '../shared/rollout-state.ts';
+import { valueOrRefusal } from '../shared/refusals.ts';
+import { type RolloutState, rolloutState, withDueNodes } from '../shared/rollout-state.ts';
 import { assertLatest } from './history.ts';
 
 /** A running controller starts with a new spec within a second or two. */
@@ -62,6 +65,7 @@ export async function rolloutStatus(
     { timeoutMs, watch: flags.watch },
     {
       ...cluster,
+      dueNodes: pool => dueNodes(pool, cluster),
       clock: systemClock,
       random: Math.random,
       log: (level, message) => {
@@ -87,8 +91,16 @@ export async function rolloutStatus(
   return EXIT.error;
 }
 
+async function dueNodes(pool: NodePool, cluster: Connection['cluster']) {
+  const found = await valueOrRefusal(() => loadClusterState(cluster, Promise.resolve([])));
+  if ('refusal' in found) return undefined;
+  return liveState(found.value, pool, cluster.nodes.serverTime());
+}
+
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
+  /** Number of nodes that a reconcile would change now; undefined if nodes cannot be read. */
+  dueNodes: (pool: NodePool) => Promise<{ nodes: number; due: number } | undefined>;
   /** Called with each new state, including the last one, and its pool. */
   onState: (state: RolloutState, pool: NodePool) => void;
 }
@@ -97,7 +109,7 @@ interface FollowRolloutDeps extends FollowDeps, NamesDeps {
 export async function followRollout(
   name: string,
   { timeoutMs, watch }: { timeoutMs: number; watch: boolean },
-  { pools, nodes, onState, ...deps }: FollowRolloutDeps,
+  { pools, nodes, dueNodes, onState, ...deps }: FollowRolloutDeps,
 ): Promise<RolloutState> {
   const { metadata } = await existingPool('rollout', name, { pools, nodes });
   let last: RolloutState | undefined;
@@ -108,7 +120,15 @@ export async function followRollout(
     last = state;
     return state;
   };
-  if (!watch) return showState(await existingPool('rollout', name, { pools, nodes }));
+  if (!watch) {
+    const pool = coercePool(await existingPool('rollout', name, { pools, nodes }));
+    const known = rolloutState(pool);
+    // The status may be outdated: then nobody reconciles the nodes.
+    const found = known.kind === 'done' ? await dueNodes(pool) : undefined;
+    const state = found === undefined || found.due === 0 ? known : withDueNodes(pool, found);
+    onState(state, pool);
+    return state;
+  }
   const over = new AbortController();
   let [isGone, isLate] = [false, false];
   const see = (pool: RawPool) => {

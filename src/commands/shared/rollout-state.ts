@@ -1,7 +1,7 @@
 /** The progress of a spec on its pool's nodes, as `kubectl rollout status` reports it for a Deployment. */
 import { isStopped, progressOf } from '../../nodepool/rollout/rollout.ts';
 import { troubleIn } from '../../nodepool/status/status.ts';
-import { ellipsize } from '../../nodepool/text.ts';
+import { ellipsize, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 
 /** In bytes. The server's message may have any length. */
@@ -17,6 +17,13 @@ export interface RolloutState {
 export function rolloutState(pool: NodePool): RolloutState {
   const { kind, text } = stateOf(pool);
   return { kind, text: ellipsize(text, MAX_TEXT) };
+}
+
+/** If a reconcile would still change nodes. @param due may include former members */
+export function withDueNodes({ metadata: { name } }: NodePool, { nodes, due }: { nodes: number; due: number }) {
+  const updated = Math.max(0, nodes - due);
+  const text = `Waiting for nodepool "${name}" rollout to finish: ${updated} of ${plural(nodes, 'node')} updated...`;
+  return { kind: 'waiting', text } as const;
 }
 
 function stateOf(pool: NodePool): RolloutState {

@@ -66,8 +66,6 @@ type SubjectKind = 'NodePool' | 'Node' | 'Events';
 
 /** The server's limit for names. */
 const NAME_WIDTH = 253;
-/** The time of an entry that describes the current state, since an unknown time. */
-const NOW = 'now';
 
 /** The first call returns the table, later calls return further rows. */
 export function timelinePrinter(
@@ -121,14 +119,15 @@ function columnsOf(
 }
 
 function ageCell({ time, count, firstTime }: TimelineEntry, now: Date, width: number): string {
-  if (time === undefined) return NOW;
+  // The current state, since an unknown time.
+  if (time === undefined) return UNKNOWN;
   const age = formatAge(time, now);
   if (count === undefined) return age;
   const text = `${age} (x${count} over ${formatAge(firstTime, now)})`;
   return text.length <= width ? text : `${age} (x${count})`;
 }
 
-function timeCell({ time = NOW }: TimelineEntry): string {
+function timeCell({ time = UNKNOWN }: TimelineEntry): string {
   return shorten(time, REASON_WIDTH);
 }
 

@@ -152,6 +152,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'rollout with NotReady nodes': ['list nodes'],
   'rollout status': [`get,list,watch ${POOLS}`],
   'rollout status --revision': [`list ${REVISIONS}`],
+  // With --watch=false; without it, the status is from the last reconcile.
+  'rollout status with nodes': LOOK,
   delete: DELETE,
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,

@@ -80,10 +80,15 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   return [
     pool,
     statusCell(writtenPool(pool, status), style),
-    `${plural(status?.nodeCount ?? 0, 'node')} (${changes(summary)})`,
+    `${plural(status?.nodeCount ?? 0, 'node')}${notReady(status)} (${changes(summary)})`,
     `cpu ${poolResource(status, 'cpu')}`,
     `memory ${poolResource(status, 'memory')}`,
   ];
+}
+
+/** `, 1 NotReady`; empty if all nodes are Ready. */
+function notReady({ nodeCount = 0, readyNodeCount = nodeCount }: Partial<NodePoolStatus> = {}): string {
+  return readyNodeCount < nodeCount ? `, ${nodeCount - readyNodeCount} NotReady` : '';
 }
 
 /** The pool according to its status, which was just written. */

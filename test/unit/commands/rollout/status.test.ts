@@ -52,6 +52,7 @@ test('reports a completed rollout even if the timeout ends before the watch', as
         firstNames: async () => [],
       },
       nodes: { get: async () => undefined, list: async () => [] },
+      dueNodes: async () => undefined,
       onState: ({ kind }) => void states.push(kind),
       ...{ clock, random: () => 0, log: () => {} },
     },

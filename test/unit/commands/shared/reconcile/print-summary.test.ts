@@ -44,6 +44,13 @@ old     released  12 nodes released`.slice(1),
   );
 });
 
+test('counts nodes that are NotReady', () => {
+  const pool = reconciled();
+  pool.outcome.status = { ...workerPool().status, nodeCount: 3, readyNodeCount: 2, status: 200 };
+  const text = renderSummaries([pool], { suffix: '', terminalWidth: 200, isOneStep: true }, plain);
+  assert.match(text, /^worker  \w+  3 nodes, 1 NotReady \(unchanged\)  cpu 8/);
+});
+
 test('marks every line of a dry run', () => {
   const text = renderSummaries(
     [reconciled(), reconciled()],
