@@ -346,7 +346,10 @@ interface ListWidths {
   widthIn: (column: number, room: number) => number;
 }
 
-/** The width of each column; undefined drops it. Lists, then names, are cut before columns that say something go. */
+/**
+ * The width of each column; undefined drops it. Extra columns go before names are cut. Lists, then names, are cut before
+ * other columns that say something go.
+ */
 function fitWidths(
   columns: readonly Column<never>[],
   { natural, isEmpty, isKnown, isSame, widthIn }: ListWidths,
@@ -370,10 +373,12 @@ function fitWidths(
   };
   for (const i of byRank) if (rankOf(i) >= EXTRA && isEmpty[i]) kept.delete(i);
   drop(i => isEmpty[i] === true || isKnown[i] === true, naturalOf);
-  drop(
-    i => isSame[i] === true && rankOf(i) >= EXTRA,
-    i => (i === main ? naturalOf(i) : leastOf(i)),
-  );
+  const withWholeNames = (i: number) => (i === main ? naturalOf(i) : leastOf(i));
+  drop(i => isSame[i] === true && rankOf(i) >= EXTRA, withWholeNames);
+  const isExtra = (i: number) => rankOf(i) >= EXTRA;
+  const others = [...kept].filter(i => !isExtra(i));
+  const leastTotal = others.reduce((total, i) => total + withWholeNames(i), (others.length - 1) * GAP.length);
+  if (leastTotal <= width) drop(isExtra, withWholeNames);
   const useful = new Set(kept);
   drop(() => true, leastOf);
   // A narrow column may fit into the space of a wider one that was dropped later.
@@ -393,14 +398,15 @@ function fitWidths(
       widths[widest] = (widths[widest] ?? 0) - 1;
     }
   };
-  const others = [...kept].filter(i => i !== main);
+  const besideNames = [...kept].filter(i => i !== main);
   if (taken() > width) {
-    widths[main] = leastMain;
-    shrink(others, leastOf);
-    for (const i of others) widths[i] = widthIn(i, widths[i] ?? 0);
+    const areNamesWhole = sum(withWholeNames) <= width;
+    if (!areNamesWhole) widths[main] = leastMain;
+    shrink(besideNames, leastOf);
+    for (const i of besideNames) widths[i] = widthIn(i, widths[i] ?? 0);
     // Names get the space that other columns leave.
-    const rest = width - taken() + leastMain;
-    widths[main] = widthIn(main, Math.max(rest, Math.min(naturalOf(main), SHORT)));
+    const rest = width - taken() + (widths[main] ?? 0);
+    if (!areNamesWhole) widths[main] = widthIn(main, Math.max(rest, Math.min(naturalOf(main), SHORT)));
   }
   for (const i of byRank.toReversed()) {
     if (kept.has(i) || isEmpty[i]) continue;
@@ -410,7 +416,7 @@ function fitWidths(
     kept.delete(i);
     widths[i] = undefined;
   }
-  shrink(others, () => 1);
+  shrink(besideNames, () => 1);
   shrink([main], () => 1);
   return taken() > width ? columns.map((_, i) => (i === main ? Math.max(width, 0) : undefined)) : widths;
 }
