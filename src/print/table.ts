@@ -108,9 +108,8 @@ function breakWords(line: string, room: number): string[] {
 export function columnWidths(rows: readonly (readonly Cell[])[], minWidth = 0): number[] {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [column, cell] of row.entries()) {
-      widths[column] = Math.max(widths[column] ?? minWidth, widthOf(safeText(cell)));
-    }
+    for (let column = 0; column < row.length; column++)
+      widths[column] = Math.max(widths[column] ?? minWidth, widthOf(safeText(row[column] ?? '')));
   }
   return widths;
 }

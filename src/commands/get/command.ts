@@ -94,7 +94,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const read = isLive ? readLive(cluster, isAll ? reading.then(({ pools }) => pools) : undefined) : undefined;
     const { pools, missing } = await reading;
     for (const pool of pools) {
-      const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
+      const warning = droppedWarning(isLive ? coercePool(pool) : { ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) showWarning(io, warning);
     }
     if (pools.some(hasLostFields)) showWarning(io, { message: LOST_FIELDS, next: MEND_LOST_FIELDS });

@@ -69,7 +69,8 @@ export function isEmpty({ labels, expressions }: Selector): boolean {
 
 /** Each key once. Other labels do not change the membership of a node. */
 export function keysOf({ labels, expressions }: Selector): string[] {
-  return [...new Set([...Object.keys(labels), ...expressions.map(({ key }) => key)])];
+  const keys = Object.keys(labels);
+  return expressions.length === 0 ? keys : [...new Set([...keys, ...expressions.map(({ key }) => key)])];
 }
 
 /** A label that every matching node has, with one of these values, or with any value. Undefined if there is none. */

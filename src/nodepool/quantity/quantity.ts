@@ -2,7 +2,7 @@
  * Exact Kubernetes quantities ("7910m", "6129040Ki"), with the same results as Go's resource.Quantity. One difference:
  * Go prints 1000E as "1" because it has no larger suffix; here it stays "1000E".
  */
-import { MAX_INT64, ownValue, parseInt64 } from '../json.ts';
+import { MAX_INT64, ownValue, parseInt64, setOwn } from '../json.ts';
 import { ellipsize } from '../text.ts';
 import type { ResourceList } from '../types.ts';
 
@@ -91,7 +91,9 @@ export function sumResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
 ): ResourceList {
-  return Object.fromEntries([...sumsOf(lists, onProblem)].map(([name, sum]) => [name, sum.text()]));
+  const texts: ResourceList = {};
+  for (const [name, sum] of sumsOf(lists, onProblem)) setOwn(texts, name, sum.text());
+  return texts;
 }
 
 /** The sums by resource, in any order. Skips invalid quantities. @param onProblem gets the index and a sentence */
