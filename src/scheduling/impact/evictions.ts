@@ -105,9 +105,11 @@ export function placeEvicted(
 
 /** @param atWorst the impacts if pods whose place is uncertain find none */
 function withMaybeStuck(found: readonly BudgetImpact[], atWorst: readonly BudgetImpact[]): BudgetImpact[] {
-  const certain = new Map(found.map(each => [each.budget, each]));
+  // A budget may also be undercut on nodes that are not drained.
+  const isOfDrain = ({ kind }: BudgetImpact) => kind !== 'undercut' && kind !== 'several';
   return atWorst.map(worst => {
-    const known = certain.get(worst.budget);
+    const same = found.filter(each => each.budget === worst.budget);
+    const known = isOfDrain(worst) ? same.find(isOfDrain) : same.find(({ kind }) => kind === worst.kind);
     const isWorse = worst.kind === 'stuck' && (known === undefined || known.kind === 'waits');
     return isWorse ? { ...worst, certain: false } : (known ?? worst);
   });
