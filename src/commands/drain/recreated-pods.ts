@@ -42,7 +42,7 @@ export async function recreationRisks(
       })),
     ].filter(({ count }) => count > 0);
     for (const { text, rules } of limits)
-      if (rules !== '') found.notJudged.push(`whether ${text} allows them (${rules}), for ${namesOf(pods)}`);
+      if (rules !== '') found.notJudged.push(`what ${text} allows (${rules}), for ${namesOf(pods)}`);
     found.pods += Math.max(0, ...unsure.map(({ count }) => count));
     found.lines.push(...unsure.map(({ count, line }) => `${plural(count, 'pod')} ${line}`));
   }

@@ -427,7 +427,7 @@ test('pods without requests may be recreated with those of a LimitRange', async 
   assert.deepEqual(counts(await drained(one, ofCpu)), [1, 0, 0]);
   const strict = await drained(asks({}), [range([{ type: 'Container', max: { cpu: '3' } }])]);
   assert.deepEqual(counts(strict), [1, 0, 0]);
-  assert.deepEqual(strict.notJudged, ['whether LimitRange default/l allows them (max), for default/w-0']);
+  assert.deepEqual(strict.notJudged, ['what LimitRange default/l allows (max), for default/w-0']);
   const ofDisk = [range([{ type: 'Container', defaultRequest: { 'ephemeral-storage': '3Gi' } }])];
   assert.deepEqual((await drained(one, ofDisk)).uncertain, 1);
   assert.deepEqual(counts(await drained(asks({}), [range(ofCpu[0]?.spec?.limits ?? [], 'x')])), [1, 0, 0]);
