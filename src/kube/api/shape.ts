@@ -123,10 +123,11 @@ function checkField(
   depth: number,
 ): void {
   const value = object[name];
-  const here = path === '' ? name : `${path}.${name}`;
   if (shape === 'opaque' || value === undefined || value === null) return;
-  if (!isShaped(value, shape))
-    throw new ShapeError(`${here} is ${describeValue(value)}, not ${NAMES[shape ?? 'opaque']}`);
+  const isRight = isShaped(value, shape);
+  if (isRight && typeof value !== 'object') return;
+  const here = path === '' ? name : `${path}.${name}`;
+  if (!isRight) throw new ShapeError(`${here} is ${describeValue(value)}, not ${NAMES[shape ?? 'opaque']}`);
   if (shape === 'map') checkMap(value as Record<string, unknown>, here);
   else if (Array.isArray(value)) object[name] = checkList(value, name, here, depth);
   else if (isObject(value)) checkObject(value, here, depth + 1);
@@ -168,12 +169,13 @@ function isShaped(value: unknown, shape: Shape | undefined): boolean {
 function checkList(list: unknown[], name: string, path: string, depth: number): unknown[] {
   const shape = SHAPES.get(name);
   const items = list.includes(null) ? list.filter(item => item !== null) : list;
-  for (const [at, item] of items.entries()) {
-    const here = `${path}[${at}]`;
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at];
     if (shape === 'objects' ? !isObject(item) : shape === 'strings' && typeof item !== 'string') {
-      throw new ShapeError(`${here} is ${describeValue(item)}, not ${shape === 'objects' ? 'an object' : 'a string'}`);
+      const wanted = shape === 'objects' ? 'an object' : 'a string';
+      throw new ShapeError(`${path}[${at}] is ${describeValue(item)}, not ${wanted}`);
     }
-    if (isObject(item)) checkObject(item, here, depth + 1);
+    if (isObject(item)) checkObject(item, `${path}[${at}]`, depth + 1);
   }
   const required = REQUIRED[name];
   if (required === undefined) return items;

@@ -189,10 +189,16 @@ class Sum {
 /** As formatQuantity(), in a tenth of the time. @param count a safe integer, not negative */
 function formatCount(count: number, suffix: string): string {
   if (count === 0) return '0';
-  const [base, suffixes] = suffix === 'Ki' ? [1024, BINARY_NAMES] : [1000, DECIMAL_NAMES_FROM_MILLI];
-  let [mantissa, place] = [count, suffixes.indexOf(suffix)];
-  for (; mantissa % base === 0 && place < suffixes.length - 1; place++) mantissa /= base;
-  return `${mantissa}${suffixes[place]}`;
+  if (suffix === 'Ki') return withSuffix(count, 1024, BINARY_NAMES, 0);
+  return withSuffix(count, 1000, DECIMAL_NAMES_FROM_MILLI, suffix === 'm' ? 0 : 1);
+}
+
+/** @param place of the count's suffix in `suffixes` */
+function withSuffix(count: number, base: number, suffixes: readonly string[], place: number): string {
+  let mantissa = count;
+  let at = place;
+  for (; mantissa % base === 0 && at < suffixes.length - 1; at++) mantissa /= base;
+  return `${mantissa}${suffixes[at]}`;
 }
 
 /** As quantityToNumber() of the parsed text, in a tenth of the time; undefined if the full parser is needed. */
