@@ -48,6 +48,27 @@ const onlyUsedOfClientNode: Plugin = {
     });
   },
 };
+/** Each command's part of the manifest is parsed when it is used: of 37 commands, a run uses two. */
+const lazyManifest: Plugin = {
+  name: 'lazy-manifest',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]oclif\.manifest\.json$/ }, async ({ path }) => {
+      const { commands, ...rest } = JSON.parse(await readFile(path, 'utf8')) as { commands: Record<string, object> };
+      const texts = Object.fromEntries(Object.entries(commands).map(([id, command]) => [id, JSON.stringify(command)]));
+      return {
+        contents: `const texts = ${JSON.stringify(texts)};
+const commands = {};
+for (const id in texts) {
+  let command;
+  Object.defineProperty(commands, id, { enumerable: true, get: () => (command ??= JSON.parse(texts[id])) });
+}
+export default { ...${JSON.stringify(rest)}, commands };
+`,
+      };
+    });
+  },
+};
+
 const CLIENT_NODE = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 
 /**
@@ -69,7 +90,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     target: 'node22',
     // React's development build is four times as large.
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [withoutDevtools, lazyRequires, onlyUsedOfClientNode],
+    plugins: [withoutDevtools, lazyRequires, onlyUsedOfClientNode, lazyManifest],
     legalComments: 'none',
     metafile: true,
     write: false,

@@ -36,7 +36,10 @@ export type Grammar = Record<string, CommandGrammar>;
 export const GLOBAL = 'GLOBAL';
 
 export function globalFlags(commands: Grammar): Flags {
-  const [any] = Object.values(commands);
+  // Of the first command only: the bundle parses each command's part when it is read.
+  const [any] = Object.keys(commands)
+    .slice(0, 1)
+    .map(id => commands[id]);
   return Object.fromEntries(Object.entries(any?.flags ?? {}).filter(([, { helpGroup }]) => helpGroup === GLOBAL));
 }
 

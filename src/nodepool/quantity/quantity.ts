@@ -88,10 +88,20 @@ export function quantityToNumber(quantity: Quantity): number {
 
 /** As addResourceLists(), in canonical form. */
 export function sumResourceLists(
-  lists: Iterable<ResourceList>,
+  lists: readonly ResourceList[],
   onProblem: (place: number, problem: string) => void,
 ): ResourceList {
   const texts: ResourceList = {};
+  const [only] = lists;
+  // Pools of one node need no map of sums.
+  if (only !== undefined && lists.length === 1) {
+    for (const name of Object.keys(only)) {
+      const sum = new Sum();
+      addTo(sum, name, only[name] ?? '', 0, onProblem);
+      setOwn(texts, name, sum.text());
+    }
+    return texts;
+  }
   for (const [name, sum] of sumsOf(lists, onProblem)) setOwn(texts, name, sum.text());
   return texts;
 }
@@ -121,21 +131,21 @@ function sumsOf(
         sum = new Sum();
         sums.set(name, sum);
       }
-      const problem = tryToAdd(sum, text);
-      if (problem !== undefined) onProblem(place, `allocatable ${name} ${quoteQuantity(text)}: ${problem}`);
+      addTo(sum, name, text, place, onProblem);
     }
     place += 1;
   }
   return sums;
 }
 
-function tryToAdd(sum: Sum, text: string): string | undefined {
+type OnProblem = (place: number, problem: string) => void;
+
+function addTo(sum: Sum, name: string, text: string, place: number, onProblem: OnProblem): void {
   try {
     sum.add(text);
-    return undefined;
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
-    return error.message;
+    onProblem(place, `allocatable ${name} ${quoteQuantity(text)}: ${error.message}`);
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type NodePoolSpec,
   type NodePoolStatus,
   type ObjectMeta,
+  type ResourceList,
 } from '../types.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
 import { describeValue, matchesSchema, readBySchema } from './read-by-schema.ts';
@@ -70,11 +71,15 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   const { conditions, allocatable } = status;
   return {
     ...((isNever ? rest : status) as unknown as NodePoolStatus),
-    ...(isObject(allocatable)
-      ? { allocatable: Object.fromEntries(Object.entries(allocatable).map(([name, value]) => [name, String(value)])) }
-      : {}),
+    ...(isObject(allocatable) ? { allocatable: asTexts(allocatable) } : {}),
     ...(Array.isArray(conditions) ? { conditions: coerceConditions(conditions) } : {}),
   };
+}
+
+function asTexts(list: Record<string, unknown>): ResourceList {
+  // Nearly always.
+  if (Object.values(list).every(value => typeof value === 'string')) return list as ResourceList;
+  return Object.fromEntries(Object.entries(list).map(([name, value]) => [name, String(value)]));
 }
 
 /** Results of coerceConditions(): a pool is coerced when it is read, counted and printed. */

@@ -166,20 +166,25 @@ const OWNED = 'f:';
 /** Names of the missing spec fields. The pool must be unchanged from the API server, with managedFields. */
 export function droppedFields({ metadata, spec }: NodePool): string[] {
   const { managedFields } = metadata as { managedFields?: unknown };
-  const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
-  const missing = new Set<string>();
-  for (const { subresource, fieldsV1 } of entries) {
+  if (!Array.isArray(managedFields)) return NONE;
+  let missing: Set<string> | undefined;
+  for (const entry of managedFields) {
+    if (!isObject(entry)) continue;
+    const { subresource, fieldsV1 } = entry;
     const owned = subresource === undefined && isObject(fieldsV1) ? fieldsV1['f:spec'] : undefined;
     if (!isObject(owned)) continue;
     for (const key in owned) {
       if (!key.startsWith(OWNED)) continue;
       const field = key.slice(OWNED.length);
-      if (!isObject(spec) || !Object.hasOwn(spec, field)) missing.add(field);
-      else if (field === 'startupTaints' && lacksAgain(owned[key], spec[field])) missing.add(field);
+      const isMissing = !isObject(spec) || !Object.hasOwn(spec, field);
+      if (isMissing || (field === 'startupTaints' && lacksAgain(owned[key], spec[field])))
+        missing = (missing ?? new Set()).add(field);
     }
   }
-  return missing.size === 0 ? [] : SPEC_FIELDS.filter(field => missing.has(field));
+  return missing === undefined ? NONE : SPEC_FIELDS.filter(field => missing.has(field));
 }
+
+const NONE: string[] = [];
 
 /** `again` is newer than the other fields of a startup taint: an earlier CRD drops only this field. */
 function lacksAgain(owned: unknown, taints: unknown): boolean {

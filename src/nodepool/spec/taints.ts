@@ -56,6 +56,7 @@ function conditionErrors(field: string, until: StartupTaint['until']): FieldErro
 
 function listErrors(field: string, taints: readonly Taint[]): FieldError[] {
   const errors: FieldError[] = [];
+  if (taints.length === 0) return errors;
   if (taints.length > MAX_TAINTS) errors.push({ field, message: `more than ${MAX_TAINTS} taints` });
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {
