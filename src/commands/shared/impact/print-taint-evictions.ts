@@ -62,6 +62,9 @@ export function evictionLosses(preview: EvictionPreview): string[] {
 /** On a terminal, a column of zeros is left out to make room for names: the sentence above has both numbers. */
 function columnsOf({ now, later }: EvictionPreview, width: number): Column<NodeEvictions>[] {
   const isShown = (count: number) => count > 0 || width === Infinity;
+  // One word for scripts.
+  const podsText = (each: NodeEvictions) =>
+    width === Infinity ? podsOf(each).join(',') : firstFew(podsOf(each), MAX_NAMED);
   const taints: Column<NodeEvictions>['cell'] = (each, _, most) =>
     taintsText(each.taints, Math.min(most, TAINTS_WIDTH));
   return [
@@ -69,7 +72,7 @@ function columnsOf({ now, later }: EvictionPreview, width: number): Column<NodeE
     { header: 'TAINTS', cell: taints, rank: 1, cutFrom: Infinity },
     ...(isShown(now) ? [{ header: 'NOW', cell: (each: NodeEvictions) => String(each.now.length) }] : []),
     ...(isShown(later) ? [{ header: 'LATER', cell: laterText }] : []),
-    { header: 'PODS', cell: each => firstFew(podsOf(each), width === Infinity ? Infinity : MAX_NAMED), isText: true },
+    { header: 'PODS', cell: podsText, isText: true },
   ];
 }
 
