@@ -64,6 +64,8 @@ export function usesCopiedLabels({ spec = {} }: RawPod): boolean {
 
 /** The same for a pod that was read. */
 export function namesCopiedLabels({ spread, affinity, antiAffinity }: PodTraits): boolean {
+  // Nearly always.
+  if (spread.length + affinity.length + antiAffinity.length === 0) return false;
   const selectors = [...spread, ...affinity, ...antiAffinity].map(({ selector }) => selector);
   return selectors.some(selector => COPIED.some(key => namesLabel(selector, key, COPIED)));
 }
