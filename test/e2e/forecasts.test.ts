@@ -232,6 +232,18 @@ describe('forecasts equal what kube-scheduler and the workload controllers do', 
     await check({ kind: 'DaemonSet', name: 'agent', replicas: 2, spec }, 1, 1, /allows 1 more pod: pods\.$/m);
   });
 
+  test('a ResourceQuota may admit the pods of a DaemonSet that do not fit on their node', async () => {
+    await forecaster().nodes(...[4, 4, 0].map((cpu, at) => ({ name: `n${at}`, allocatable: room(cpu) })));
+    await forecaster().quota('small', { pods: '2' });
+    const spec = { containers: [container('1')] };
+    await check(
+      { kind: 'DaemonSet', name: 'agent', replicas: 2, spec },
+      1,
+      2,
+      /^Between 1 and 2 of 2 replicas fit\.$/m,
+    );
+  });
+
   test('claims that the server binds before the pods use up the volumes that exist', async () => {
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
     await forecaster().volumes('early', ['n1', 'n2'], 'Immediate');

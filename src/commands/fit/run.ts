@@ -148,7 +148,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     const own = ownClaims(subject.namespace, subject.claimNames ?? [], snapshot);
     // It is unknown which replicas use these claims, and which need new ones.
     const unclaimed = own.length === 0 ? asked : { ...asked, claims: asked.claims.filter(({ template }) => !template) };
-    const { rows, total } = rowsOf(unclaimed, sites, snapshot, daemon?.template, nominated);
+    const { rows, total, open } = rowsOf(unclaimed, sites, snapshot, daemon?.template, nominated);
     if (own.length > 0) for (const row of [...rows, total]) row.replicas = { ...row.replicas, least: 0 };
     for (const each of nominated.pods) snapshot.release(each.pod, each.node);
     const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
@@ -156,6 +156,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     const quota =
       objectLimits[at] ??
       quotaLimit(subject.pod, ofNamespace.quotas, quantityReader(), defaultClass(snapshot.storage), replaced);
+    // Its controller creates a pod for each of these nodes: a quota may admit those that no node takes.
+    const left = daemon === undefined ? 0 : Math.max(0, open - (quota?.replicas ?? Infinity));
+    for (const row of left > 0 ? [...rows, total] : [])
+      row.replicas = { ...row.replicas, least: Math.max(0, row.replicas.least - left) };
     const wanted = options.replicas ?? 1;
     const created = daemon === undefined ? wanted : (options.replicas ?? total.replicas.most);
     const isEnough = total.replicas.least >= wanted && (quota?.replicas ?? Infinity) >= created;
@@ -371,14 +375,17 @@ function read(subject: FitSubject): Pod {
   }
 }
 
-/** @param daemon the pod template of a DaemonSet; its controller ignores what admission adds */
+/**
+ * `open`: the number of nodes whose own rules accept the pod. @param daemon the pod template of a DaemonSet; its controller
+ * ignores what admission adds
+ */
 function rowsOf(
   pod: Pod,
   sites: readonly { pool: string | undefined; nodes: readonly string[] }[],
   snapshot: Snapshot,
   daemon: RawPodSpec | undefined,
   nominated: Nominated,
-): { rows: FitRow[]; total: FitRow } {
+): { rows: FitRow[]; total: FitRow; open: number } {
   const judge = new Judge(pod, snapshot);
   const isDependent = judge.isSelfMatching;
   const differ = judge.replicasDiffer;
@@ -404,9 +411,10 @@ function rowsOf(
   const reasons = new FitReasons();
   for (const row of rows) reasons.addAll(row.reasons);
   const takers = rows.reduce((sum, row) => sum + row.takers, 0);
-  const replicas = takers === 0 && !differ ? NO_REPLICAS : placed(rows.flatMap(({ open }) => open));
+  const open = rows.flatMap(row => row.open);
+  const replicas = takers === 0 && !differ ? NO_REPLICAS : placed(open);
   const nodes = rows.reduce((sum, row) => sum + row.nodes, 0);
-  return { rows, total: { pool: undefined, nodes, takers, replicas, reasons } };
+  return { rows, total: { pool: undefined, nodes, takers, replicas, reasons }, open: open.length };
 }
 
 /** Each DaemonSet pod has a node affinity for one node: spread constraints that honor it consider only that node. */
