@@ -93,11 +93,16 @@ export function notJudgedFinder(
   const known = storage.classes.size === 0 ? {} : { storage };
   const facts = { namespaces: true, offered, classes: new Set(classes), ...known };
   return pod => {
-    const isPlain = pod.claims.length === 0 && ![...pod.requests.keys()].some(name => name.includes('/'));
+    const isPlain = pod.claims.length === 0 && !hasExtendedResource(pod);
     const copied = namesCopiedLabels(pod) ? [COPIED_LABELS] : NONE;
     if (isPlain) return copied.length === 0 ? pod.notJudged : [...pod.notJudged, ...copied];
     return [...new Set([...pod.notJudged, ...notJudged(rawOf(pod), facts), ...copied])];
   };
+}
+
+function hasExtendedResource({ requests }: PodTraits): boolean {
+  for (const name of requests.keys()) if (name.includes('/')) return true;
+  return false;
 }
 
 /** The fields of the pod that were read. */

@@ -187,10 +187,12 @@ function destinations(
   const groups = groupsOf(evicted);
   const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
   const kindOf = recreatedKinds(moving, snapshot);
+  collect();
   const drained = evicted.filter(({ eviction }) => eviction.isDrained);
   const leaving = new MovingNeighbours(drained.map(({ pod }) => kindOf(pod)));
   // Computed before any of them is placed.
   const contested = new Set([...contestedPods(moving, kindOf, snapshot, open), ...waitingForLeaving(evicted, budgets)]);
+  collect();
   return groups.map(({ impact, group }, at): EvictedGroup => {
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
     const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));

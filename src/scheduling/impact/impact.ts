@@ -124,17 +124,16 @@ export function impactOf({
     byKey.add([...causes], found => found.shutOut.push(workload));
   const keys = byKey.summarize(selecting, nodes, open);
   collect();
+  const placed = placeEvicted(evicted, never, among);
+  const stranded = placeStranded(notAgain, snapshot, parallel);
+  collect();
+  const again = [...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled);
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
-    // Evicted pods are placed first.
-    ...placeEvicted(evicted, never, among),
-    notAgain: placeStranded(notAgain, snapshot, parallel),
-    notJudged: notJudgedOf(
-      [...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled),
-      snapshot,
-      { classes: deviceResources, quotas, ranges },
-    ),
+    ...placed,
+    notAgain: stranded,
+    notJudged: notJudgedOf(again, snapshot, { classes: deviceResources, quotas, ranges }),
   };
 }
 
