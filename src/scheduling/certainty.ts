@@ -40,8 +40,8 @@ export class Competitors {
   readonly #open: OpenNodes;
   readonly #sizes: ReadonlyMap<Requests, Size>;
   readonly #answers = new Map<string, boolean>();
-  /** For each resource, the sums of the largest requests of one pod, two pods, and so on. */
-  readonly #sums: ReadonlyMap<string, readonly bigint[]>;
+  /** By resource, the largest requests first. */
+  readonly #sums: ReadonlyMap<string, readonly SumsOfAlike[]>;
   /** How many pods occupy the same on a node. */
   readonly #uses: readonly { use: NodeUse; count: number }[];
   readonly #byLabels = new ItemsByLabel<PodTraits>();
@@ -208,7 +208,7 @@ export class Competitors {
   #isNeverFull(pod: PodTraits): boolean {
     if (this.#excluding(pod) > this.#countOf(pod)) return false;
     return this.#answer('never full', pod, () => {
-      const sums = [...pod.requests.keys()].map(name => ({ name, sum: this.#sums.get(name)?.at(-1) ?? 0n }));
+      const sums = [...pod.requests.keys()].map(name => ({ name, sum: totalOf(this.#sums.get(name)) }));
       for (const state of withRoom(this.#sizeOf(pod).least, pod, this.#nodesOf(pod))) {
         if (placesOf(state) < this.#count || sums.some(({ name, sum }) => freeOf(state, name) < sum)) return false;
       }
@@ -243,7 +243,7 @@ export class Competitors {
     let fewest = placesOf(node);
     for (const [name, request] of requests) {
       const missing = freeOf(node, name) - request + 1n;
-      fewest = Math.min(fewest, firstNotBelow(this.#sums.get(name) ?? [], missing) + 1);
+      fewest = Math.min(fewest, fewestPods(this.#sums.get(name) ?? [], missing));
     }
     return fewest > this.#count - 1 ? Infinity : fewest;
   }
@@ -310,24 +310,42 @@ function sizeStepOf(amount: bigint): number {
   return Math.floor(Math.log2(Number(amount)) * STEPS_PER_DOUBLING);
 }
 
-function sumsOf(kinds: ReadonlyMap<PodTraits, number>): Map<string, bigint[]> {
-  const names = new Set([...kinds.keys()].flatMap(({ requests }) => [...requests.keys()]));
-  const all = [...kinds];
-  return new Map(
-    [...names].map(name => {
-      const amounts = all.map(([{ requests }, count]) => ({ amount: requests.get(name) ?? 0n, count }));
-      amounts.sort((a, b) => (a.amount > b.amount ? -1 : a.amount < b.amount ? 1 : 0));
-      let sum = 0n;
-      const sums: bigint[] = [];
-      for (const { amount, count } of amounts) {
-        for (let at = 0; at < count; at++) {
-          sum += amount;
-          sums.push(sum);
-        }
-      }
-      return [name, sums];
-    }),
-  );
+/** Pods that request the same of a resource, after those that request more. */
+interface SumsOfAlike {
+  amount: bigint;
+  count: number;
+  /** Of the pods before them. */
+  before: { pods: number; sum: bigint };
+}
+
+function sumsOf(kinds: ReadonlyMap<PodTraits, number>): Map<string, SumsOfAlike[]> {
+  const byName = new Map<string, Map<bigint, number>>();
+  for (const [{ requests }, count] of kinds) {
+    for (const [name, amount] of requests) {
+      const counts = byName.get(name) ?? new Map<bigint, number>();
+      byName.set(name, counts);
+      counts.set(amount, (counts.get(amount) ?? 0) + count);
+    }
+  }
+  return new Map([...byName].map(([name, counts]) => [name, inOrder(counts)]));
+}
+
+/** @param counts of pods, by what they request */
+function inOrder(counts: ReadonlyMap<bigint, number>): SumsOfAlike[] {
+  let [pods, sum] = [0, 0n];
+  return [...counts]
+    .sort(([a], [b]) => (a > b ? -1 : a < b ? 1 : 0))
+    .map(([amount, count]) => {
+      const alike = { amount, count, before: { pods, sum } };
+      pods += count;
+      sum += amount * BigInt(count);
+      return alike;
+    });
+}
+
+function totalOf(sums: readonly SumsOfAlike[] | undefined): bigint {
+  const last = sums?.at(-1);
+  return last === undefined ? 0n : last.before.sum + last.amount * BigInt(last.count);
 }
 
 /** Whether the same rules apply to both, as for pods of a StatefulSet. */
@@ -371,15 +389,20 @@ function* withRoom(requests: Requests, pod: Excluding, nodes: Iterable<NodeState
   }
 }
 
-/** Index of the first sum, in ascending order, that is at least the amount; Infinity if there is none. */
-function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
-  let [from, to] = [0, sums.length];
+/** How many pods, largest first, request at least the amount together; Infinity: all request less. */
+function fewestPods(sums: readonly SumsOfAlike[], amount: bigint): number {
+  if (totalOf(sums) < amount || sums.length === 0) return Infinity;
+  if (amount <= 0n) return 1;
+  let [from, to] = [0, sums.length - 1];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if ((sums[middle] ?? 0n) < amount) from = middle + 1;
+    if ((sums[middle + 1]?.before.sum ?? 0n) < amount) from = middle + 1;
     else to = middle;
   }
-  return from === sums.length ? Infinity : from;
+  const found = sums[from];
+  if (found === undefined) return Infinity;
+  const missing = amount - found.before.sum;
+  return found.before.pods + Number((missing + found.amount - 1n) / found.amount);
 }
 
 /** What other pods must occupy so that the pod does not fit: for each resource the minimum of all nodes. */
