@@ -36,6 +36,7 @@ interface EvictionContext {
 
 /** Placing the pods of so many owners leaves a few MB of garbage. */
 const OWNERS_PER_COLLECTION = 1_000;
+const PODS_PER_COLLECTION = 10_000;
 
 /** Removes evicted pods from the snapshot. Returns those that a drain never evicts. */
 export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: EvictionContext): Set<EvictedPod> {
@@ -187,7 +188,11 @@ function destinations(
   const groups = groupsOf(evicted);
   const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
   const kindOf = recreatedKinds(moving, snapshot);
-  collect();
+  // Each kind is found once, which leaves some kB of garbage.
+  for (const [at, { pod }] of moving.entries()) {
+    kindOf(pod);
+    if (at % PODS_PER_COLLECTION === PODS_PER_COLLECTION - 1) collect();
+  }
   const drained = evicted.filter(({ eviction }) => eviction.isDrained);
   const leaving = new MovingNeighbours(drained.map(({ pod }) => kindOf(pod)));
   // Computed before any of them is placed.
