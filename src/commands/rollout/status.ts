@@ -11,12 +11,9 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { GROUP, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { wrapWords } from '../../print/width.ts';
-import { liveState } from '../../reconciler/plan/live-state.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { controllerRuns } from '../shared/leases.ts';
-import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
-import { valueOrRefusal } from '../shared/refusals.ts';
 import { type RolloutState, rolloutState, withDueNodes } from '../shared/rollout-state.ts';
 import { assertLatest } from './history.ts';
 
@@ -65,7 +62,7 @@ export async function rolloutStatus(
     { timeoutMs, watch: flags.watch },
     {
       ...cluster,
-      dueNodes: pool => dueNodes(pool, cluster),
+      dueNodes: async pool => (await import('./due-nodes.ts')).dueNodes(pool, cluster),
       clock: systemClock,
       random: Math.random,
       log: (level, message) => {
@@ -89,12 +86,6 @@ export async function rolloutStatus(
   if (state.kind !== 'failed') return EXIT.done;
   showError(io, { message: state.text });
   return EXIT.error;
-}
-
-async function dueNodes(pool: NodePool, cluster: Connection['cluster']) {
-  const found = await valueOrRefusal(() => loadClusterState(cluster, Promise.resolve([])));
-  if ('refusal' in found) return undefined;
-  return liveState(found.value, pool, cluster.nodes.serverTime());
 }
 
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {

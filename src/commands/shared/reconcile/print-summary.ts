@@ -86,9 +86,9 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   ];
 }
 
-/** `, 1 NotReady`; empty if all nodes are Ready. */
+/** `, 1 NotReady`; empty if all nodes are Ready, and if none is: then the status says so. */
 function notReady({ nodeCount = 0, readyNodeCount = nodeCount }: Partial<NodePoolStatus> = {}): string {
-  return readyNodeCount < nodeCount ? `, ${nodeCount - readyNodeCount} NotReady` : '';
+  return readyNodeCount > 0 && readyNodeCount < nodeCount ? `, ${nodeCount - readyNodeCount} NotReady` : '';
 }
 
 /** The pool according to its status, which was just written. */
