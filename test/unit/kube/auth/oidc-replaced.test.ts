@@ -99,8 +99,6 @@ test('writes a kubeconfig of another owner in place if it is writable', {
   chmodSync(file, 0o666);
   chownSync(file, 0, 0);
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, file], {
-    uid: 12_345,
-    gid: 12_345,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { PATH: process.env.PATH },
   });
@@ -108,7 +106,7 @@ test('writes a kubeconfig of another owner in place if it is writable', {
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
-/** As another user it may not be able to read its own sources. */
+/** Becomes the other user once its modules are loaded: only root may be able to read a clone. */
 const PROGRAM = `
   import { persistTokens } from ${JSON.stringify(new URL('../../../../src/kube/auth/oidc.ts', import.meta.url).href)};
   process.setgid(12_345);
